@@ -55,7 +55,6 @@ func evalRunSummary(r *results, e *Evaluation, config *Config) EvalRunSummary {
 		}
 		side, groups := r.sideOf(m)
 		m.bound(side.CI, 0)
-		side.CI = r.withEstimate(m.name, side.CI)
 		summary.Scores[i] = EvalRunMetric{Name: m.name, Kind: m.kind, Better: m.better, Mean: side.Mean, CI: side.CI, N: side.N, Groups: groups}
 		summary.Scores[i].AllPass = r.allPass(m.name, e.Repeats)
 		summary.Scores[i].addCategories(r)
@@ -68,17 +67,6 @@ func evalRunSummary(r *results, e *Evaluation, config *Config) EvalRunSummary {
 		summary.Sentence += " " + found.sentence()
 	}
 	return summary
-}
-
-// withEstimate is the interval of a metric, no narrower than that of a panel whose score it is and which estimates how reliable its judges are.
-func (r *results) withEstimate(name string, ci *stats.Interval) *stats.Interval {
-	for i := range r.panels {
-		p := &r.panels[i]
-		if ci != nil && p.Name == name && p.Aggregate == panel.DawidSkene && p.Score.CI != nil {
-			return &stats.Interval{min(ci[0], p.Score.CI[0]), max(ci[1], p.Score.CI[1])}
-		}
-	}
-	return ci
 }
 
 // addCategories adds the shares of labels, if outputs have labels in place of values.

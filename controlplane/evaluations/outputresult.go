@@ -3,6 +3,8 @@ package evaluations
 import (
 	"encoding/json"
 	"fmt"
+
+	"github.com/looptrace/looptrace/internal/panel"
 )
 
 // addValue adds a value of a metric to an output.
@@ -55,6 +57,20 @@ func (r *results) addScore(place outputPlace, score *Score, code string) {
 	}
 }
 
+// storedScores are those by panels whose aggregate was removed, by the names of the panels: they are not made again.
+type storedScores map[string]map[outputPlace]panel.OutputScore
+
+// storedScores has the panels, without scores yet.
+func (c *Config) storedScores() storedScores {
+	stored := storedScores{}
+	for i := range c.Panels {
+		if p := &c.Panels[i]; p.Aggregate.Removed() {
+			stored[p.Name] = map[outputPlace]panel.OutputScore{}
+		}
+	}
+	return stored
+}
+
 // add adds an output.
 func (r *results) add(row *resultRow) error {
 	item, side := &r.items[row.Number-1], row.Side
@@ -95,6 +111,14 @@ func (r *results) add(row *resultRow) error {
 	for i := range scores {
 		if !r.own[scores[i].Name] {
 			r.addScore(place, &scores[i], codeNotApplicable)
+			continue
+		}
+		if stored := r.stored[scores[i].Name]; stored != nil {
+			var score panel.OutputScore
+			if err := json.Unmarshal(scores[i].Evidence, &score); err != nil {
+				return fmt.Errorf("read the score of panel %s of output %d: %w", scores[i].Name, row.Number, err)
+			}
+			stored[place] = score
 		}
 	}
 	switch {

@@ -2,11 +2,8 @@ package evaluations
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"maps"
 	"reflect"
-	"slices"
 	"strings"
 
 	"github.com/looptrace/looptrace/controlplane/completions"
@@ -19,12 +16,11 @@ import (
 
 // Panel is judges whose votes make one score.
 type Panel struct {
-	Name       string             `json:"name"`
-	Kind       judge.Type         `json:"kind"`
-	Aggregate  panel.Aggregate    `json:"aggregate"`
-	Weights    map[string]float64 `json:"weights"`
-	Judges     []Judge            `json:"judges"`
-	Escalation *Judge             `json:"escalation"`
+	Name       string          `json:"name"`
+	Kind       judge.Type      `json:"kind"`
+	Aggregate  panel.Aggregate `json:"aggregate"`
+	Judges     []Judge         `json:"judges"`
+	Escalation *Judge          `json:"escalation"`
 }
 
 // Judge is a judge of a panel. It has the contents of the version of a prompt: it is the same for ever.
@@ -132,11 +128,6 @@ func (p *Panel) read(at string) (readyPanel, error) {
 	if err := p.checkAggregate(at, r.scale); err != nil {
 		return r, err
 	}
-	for name := range maps.Keys(p.Weights) {
-		if !names[name] {
-			return r, problem.InvalidField(at+".weights."+name, "is no judge of the panel")
-		}
-	}
 	return r, nil
 }
 
@@ -180,21 +171,20 @@ func (p *Panel) checkAggregate(at string, scale *judge.Scale) error {
 			p.Aggregate = panel.Mean
 		}
 	}
-	numbers := []panel.Aggregate{panel.Mean, panel.Median, panel.TrimmedMean, panel.Weighted, panel.Minimum}
 	switch {
-	case scale.Type == judge.Categorical && slices.Contains(numbers, p.Aggregate):
-		return problem.InvalidField(at+".aggregate", "is for numbers: categories have majority or dawid_skene")
-	case scale.Type == judge.Numeric && (p.Aggregate == panel.DawidSkene || p.Aggregate == panel.Majority):
-		return problem.InvalidField(at+".aggregate", "is for few values: numbers have mean, median, trimmed_mean, weighted or minimum")
-	case p.Aggregate == panel.DawidSkene && len(p.Judges) < 3: //nolint:mnd // two judges that differ tell nothing about each other
-		return problem.InvalidField(at+".aggregate", "is dawid_skene, which needs three judges or more, since the votes of two say nothing about each other: add a judge, or choose majority")
-	case (p.Aggregate == panel.Weighted) != (len(p.Weights) > 0):
-		return problem.InvalidField(at+".weights", "go with the aggregate weighted, and it needs them")
-	case p.Aggregate == panel.Weighted:
-		for i := range p.Judges {
-			if d, err := p.Judges[i].Read(); err != nil || p.Weights[d.Name] <= 0 {
-				return errors.Join(err, problem.InvalidField(at+".weights", fmt.Sprintf("must have a weight above 0 for judges[%d]", i)))
-			}
+	case scale.Type == judge.Categorical && (p.Aggregate == panel.Mean || p.Aggregate == panel.Minimum):
+		return problem.InvalidField(at+".aggregate", "is for numbers: categories have majority")
+	case scale.Type == judge.Numeric && p.Aggregate == panel.Majority:
+		return problem.InvalidField(at+".aggregate", "is for few values: numbers have mean or minimum")
+	}
+	return nil
+}
+
+// checkRemoved refuses to make scores by an aggregate that was removed. What it made once is still read.
+func checkRemoved(location string, panels []Panel) error {
+	for i := range panels {
+		if panels[i].Aggregate.Removed() {
+			return problem.InvalidField(fmt.Sprintf("%s[%d].aggregate", location, i), fmt.Sprintf("is %s, which was removed: choose majority, mean or minimum", panels[i].Aggregate))
 		}
 	}
 	return nil

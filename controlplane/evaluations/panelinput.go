@@ -34,10 +34,7 @@ func (p *readyPanel) input(seed uint64) *panel.Input {
 		one := &p.judges[j]
 		in.Judges[j] = panel.Judge{
 			Name: one.name, ProviderName: one.stored.ProviderName, Model: one.config.Model, Version: one.stored.Version,
-			Escalation: j == len(p.Judges), Weight: 1,
-		}
-		if p.Aggregate == panel.Weighted {
-			in.Judges[j].Weight = p.Weights[one.name]
+			Escalation: j == len(p.Judges),
 		}
 	}
 	if s := p.scale; s != nil {

@@ -75,6 +75,12 @@ func (a *attempt) addPanels(ctx context.Context, r *results, last int32) error {
 		if a.e.Kind == EvalRun {
 			in.Drawn = r.drawn(a.e.DatasetID)
 		}
+		stored, isStored := r.stored[ready.Name]
+		if isStored {
+			for _, place := range places {
+				in.Stored = append(in.Stored, stored[place])
+			}
+		}
 		summary, outputs, err := panel.Measure(*in)
 		if err != nil {
 			return fmt.Errorf("measure a panel: %w", err)
@@ -87,6 +93,9 @@ func (a *attempt) addPanels(ctx context.Context, r *results, last int32) error {
 			}
 			for _, s := range ready.scoresOf(place, &outputs[i]) {
 				r.addScore(s.place, &s.Score, cmp.Or(noScoreCodes[outputs[i].Reason], codeNotApplicable))
+				if isStored {
+					continue
+				}
 				if scores[s.place] == nil {
 					scores[s.place] = &panelScore{Number: s.place.number, Side: s.place.side, Repeat: s.place.repeat}
 				}
@@ -272,7 +281,7 @@ func (a *attempt) splits(p int, o *judgedOutput, done map[voteKey]*storedVote) b
 }
 
 // noScoreCodes say why a panel with enough votes has no score.
-var noScoreCodes = map[panel.Reason]string{panel.Tie: "judges_tied", panel.NoWeight: "judges_no_weight"}
+var noScoreCodes = map[panel.Reason]string{panel.Tie: "judges_tied"}
 
 // placedScore is a score of an output.
 type placedScore struct {
@@ -296,8 +305,6 @@ func (p *readyPanel) scoresOf(place outputPlace, o *panel.OutputScore) []placedS
 	switch {
 	case o.Reason == panel.TooFewVotes:
 		s.Error = fmt.Sprintf("%d of %d judges gave a valid vote.", o.Valid, o.Judges)
-	case o.Reason == panel.NoWeight:
-		s.Reason = "The judges that voted have no weight."
 	case o.Reason != "":
 		s.Reason = "The judges are tied."
 	default:

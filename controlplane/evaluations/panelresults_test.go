@@ -13,8 +13,7 @@ func TestNoScoreSaysWhy(t *testing.T) {
 	t.Parallel()
 	p := &readyPanel{Panel: &Panel{Name: "tone"}}
 	for reason, want := range map[panel.Reason]struct{ text, code string }{
-		panel.Tie:      {"The judges are tied.", "judges_tied: tone"},
-		panel.NoWeight: {"The judges that voted have no weight.", "judges_no_weight: tone"},
+		panel.Tie: {"The judges are tied.", "judges_tied: tone"},
 	} {
 		place := outputPlace{number: 1, repeat: 1}
 		scores := p.scoresOf(place, &panel.OutputScore{Reason: reason, Judges: 2, Valid: 1})

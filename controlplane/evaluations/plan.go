@@ -74,6 +74,9 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted) (*pla
 	if p.graders, err = ParseGraders("body.graders", n.Config.Graders); err != nil {
 		return nil, err
 	}
+	if err := checkRemoved("body.panels", n.Config.Panels); err != nil {
+		return nil, err
+	}
 	if p.panels, err = n.Config.readPanels("body.panels", n.Kind); err != nil {
 		return nil, err
 	}

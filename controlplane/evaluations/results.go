@@ -89,7 +89,8 @@ type results struct {
 	panels      []PanelSummary
 	panelScores []panelScore
 	// own are the names of scores that are not taken from outputs: those of panels, which are made of votes.
-	own map[string]bool
+	own    map[string]bool
+	stored storedScores
 	// valued has the metrics of which an output has a value.
 	valued map[string]bool
 	// models counts outputs, input their input tokens by side.
@@ -180,6 +181,7 @@ func (a *attempt) read(ctx context.Context, last int32) (*results, error) {
 // readResults reads outputs, adds scores, and counts.
 func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config, last int32, own map[string]bool, addPanels func(*results) error) (*results, error) {
 	r := newResults(e, last, own)
+	r.stored = config.storedScores()
 	reasons := r.reasons
 	stored, err := s.itemStatuses(ctx, e)
 	if err != nil {

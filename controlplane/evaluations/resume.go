@@ -36,6 +36,9 @@ func (s *Service) Resume(ctx context.Context, grant access.Grant, kind Type, id 
 		if err := e.resumable(&config, retryFailed); err != nil {
 			return err
 		}
+		if err := checkRemoved("panels", config.Panels); err != nil {
+			return err
+		}
 		if e.JobID != nil { // it may still summarize
 			if err := s.jobs.Cancel(ctx, tx, *e.JobID); err != nil {
 				return err //nolint:wrapcheck // it says what it does

@@ -12,7 +12,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/judge"
-	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -50,13 +49,12 @@ func (s *Service) NewScorer(scoring *Scoring) (*Scorer, error) {
 		return nil, err
 	}
 	for i := range scoring.Panels {
-		at := fmt.Sprintf("body.panels[%d]", i)
-		switch p := &scoring.Panels[i]; {
-		case p.Kind == judge.TypePreference:
-			return nil, problem.InvalidField(at+".kind", "is preference, which compares two outputs: a run has one")
-		case p.Aggregate == panel.DawidSkene:
-			return nil, problem.InvalidField(at+".aggregate", "is dawid_skene, which compares many outputs: runs are scored one by one")
+		if scoring.Panels[i].Kind == judge.TypePreference {
+			return nil, problem.InvalidField(fmt.Sprintf("body.panels[%d].kind", i), "is preference, which compares two outputs: a run has one")
 		}
+	}
+	if err := checkRemoved("body.panels", scoring.Panels); err != nil {
+		return nil, err
 	}
 	if sc.panels, err = (&Config{Panels: scoring.Panels}).readPanels("body.panels", EvalRun); err != nil {
 		return nil, err

@@ -75,7 +75,7 @@ func (h judgeHandlers) panels(ctx context.Context, project uuid.UUID, list *[]co
 		p, at := &(*list)[i], fmt.Sprintf("body.panels[%d]", i)
 		kind := string(valueOf(p.Kind, contract.PanelKindScore))
 		panels[i] = evaluations.Panel{
-			Name: p.Name, Kind: judge.Type(kind), Aggregate: panel.Aggregate(valueOf(p.Aggregate, "")), Weights: valueOf(p.Weights, map[string]float64{}),
+			Name: p.Name, Kind: judge.Type(kind), Aggregate: panel.Aggregate(valueOf(p.Aggregate, "")),
 			Judges: make([]evaluations.Judge, len(p.Judges)),
 		}
 		repeats := valueOf(p.Repeats, 1)
@@ -167,7 +167,7 @@ func panelsRead(panels []evaluations.Panel, whole bool) ([]contract.PanelRead, e
 	for i := range panels {
 		p := &panels[i]
 		list[i] = contract.PanelRead{
-			Name: p.Name, Kind: contract.PanelReadKind(p.Kind), Aggregate: string(p.Aggregate), Weights: p.Weights, Judges: make([]contract.JudgeRead, len(p.Judges)),
+			Name: p.Name, Kind: contract.PanelReadKind(p.Kind), Aggregate: string(p.Aggregate), Judges: make([]contract.JudgeRead, len(p.Judges)),
 		}
 		var err error
 		for j := range p.Judges {

@@ -266,7 +266,7 @@ func TestRuleIsRefused(t *testing.T) {
 		``: "body.graders must have a grader",
 		strings.Replace(panels, `"max_cost_usd_per_day":5,`, ``, 1):                                                                 "body.max_cost_usd_per_day is required with panels",
 		strings.Replace(panels, `{"name":"right"`, `{"kind":"preference","name":"right"`, 1):                                        "body.panels[0].kind is preference",
-		strings.Replace(panels, `{"name":"right"`, `{"aggregate":"dawid_skene","name":"right"`, 1):                                  "body.panels[0].aggregate is dawid_skene",
+		strings.Replace(panels, `{"name":"right"`, `{"aggregate":"dawid_skene","name":"right"`, 1):                                  "body.panels[0].aggregate",
 		`,"graders":[{"name":"same","type":"string_check","operation":"eq"}]`:                                                       `body.graders[0] is "same", which looks at the reference output`,
 		strings.Replace(panels, `"rubric":"Is it right?"`+apitest.BinaryScale, `"ready_made":"correctness"`, 1):                     "body.panels[0].judges[0].ready_made is correctness, which needs a reference output",
 		`,"graders":[` + apitest.NumberedGrader + `,` + apitest.NumberedGrader + `]`:                                                "body.graders[1].name",

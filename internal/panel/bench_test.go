@@ -20,8 +20,8 @@ func BenchmarkMeasure(b *testing.B) {
 		{100_000, 3, 1, five, Mean},
 		{100_000, 3, 1, Scale{Type: Binary}, Majority},
 		{100_000, 10, 2, five, Mean},
-		{100_000, 10, 1, five, DawidSkene},
-		{100_000, 3, 2, Scale{Type: Numeric, Max: 1}, Median},
+		{100_000, 10, 1, five, Majority},
+		{100_000, 3, 2, Scale{Type: Numeric, Max: 1}, Minimum},
 	} {
 		b.Run(fmt.Sprintf("%dx%dx%d/%s/%s", c.outputs, c.judges, c.repeats, c.scale.Type, c.aggregate), func(b *testing.B) {
 			in := made(rand.New(rand.NewPCG(1, 1)), c.outputs, c.judges, c.repeats, c.scale)

@@ -21,7 +21,7 @@ func FuzzMeasure(f *testing.F) {
 		}
 		odd := []float64{0, 1, 2, .5, 1e300, -1, math.NaN(), math.Inf(1)}
 		for j := range judges % 5 {
-			in.Judges = append(in.Judges, Judge{Name: "j", Escalation: j == 3, Weight: float64(j)})
+			in.Judges = append(in.Judges, Judge{Name: "j", Escalation: j == 3})
 		}
 		for o := range outputs % 12 {
 			in.Outputs = append(in.Outputs, Output{Item: int(o) / 2, Length: odd[random.IntN(len(odd))]})

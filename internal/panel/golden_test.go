@@ -22,10 +22,6 @@ type goldenFile struct {
 		Expected  map[string]float64 `json:"expected"`
 		Tolerance float64            `json:"tolerance"`
 	} `json:"cases"`
-	DawidSkene struct {
-		Responses [][][]float64 `json:"responses"`
-		Marginals []float64     `json:"marginals"`
-	} `json:"dawid_skene"`
 }
 
 func readGolden(t *testing.T) goldenFile {
@@ -42,7 +38,7 @@ func readGolden(t *testing.T) goldenFile {
 func votesOf(scale Scale, aggregate Aggregate, votes [][]*float64) Input {
 	in := Input{Name: "golden", Kind: Score, Scale: scale, Aggregate: aggregate}
 	for j := range votes[0] {
-		in.Judges = append(in.Judges, Judge{Name: string(rune('a' + j)), Weight: 1})
+		in.Judges = append(in.Judges, Judge{Name: string(rune('a' + j))})
 	}
 	for o, row := range votes {
 		in.Outputs = append(in.Outputs, Output{Item: o, Length: math.NaN()})
@@ -82,35 +78,4 @@ func TestGolden(t *testing.T) {
 			}
 		})
 	}
-}
-
-// TestGoldenDawidSkene: the table of Dawid and Skene 1979, where the first of five judges saw each patient three times.
-func TestGoldenDawidSkene(t *testing.T) {
-	t.Parallel()
-	golden := readGolden(t).DawidSkene
-	in := Input{Name: "anaesthetists", Kind: Score, Scale: Scale{Type: Categorical, Labels: []string{"1", "2", "3", "4"}}, Aggregate: DawidSkene}
-	for range 5 {
-		in.Judges = append(in.Judges, Judge{Name: "anaesthetist"})
-	}
-	for o, row := range golden.Responses {
-		in.Outputs = append(in.Outputs, Output{Item: o, Length: math.NaN()})
-		for j, repeats := range row {
-			for r, value := range repeats {
-				in.Votes = append(in.Votes, Vote{Output: int32(o), Judge: int32(j), Repeat: int16(r), Value: value})
-			}
-		}
-	}
-	s, outputs, err := Measure(in)
-	require.NoError(t, err)
-	require.Len(t, outputs, 45)
-	require.Len(t, s.Categories, 4)
-	// The shares of most probable categories are those of the posteriors, but for patients between two categories.
-	for k, c := range s.Categories {
-		require.InDelta(t, golden.Marginals[k], c.Share, .025, c.Label)
-	}
-	require.Equal(t, 5, s.Reliability.Raters)
-	require.Equal(t, 45, s.Judges[0].FlipRate.N, "three repeats")
-	require.Nil(t, s.Judges[1].FlipRate.Value)
-	// Patient 3 of the paper: the first gave 1, 1, 2, the others 2, 1, 2, 2; its estimate is 2 with probability .98.
-	require.Equal(t, "2", outputs[2].Label)
 }

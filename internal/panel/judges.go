@@ -34,7 +34,7 @@ type JudgeResult struct {
 	Cost        float64  `json:"cost_usd"`
 	UnknownCost int      `json:"unknown_cost_votes"`
 	Duration    *float64 `json:"duration_ms"`
-	// Without is nil for the only judge, for an escalation, and where DawidSkene would be left with two judges.
+	// Without is nil for the only judge, for an escalation, and for an aggregate that was removed.
 	Without *Without `json:"without"`
 }
 

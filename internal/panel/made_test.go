@@ -13,7 +13,7 @@ func made(random *rand.Rand, outputs, judges, repeats int, scale Scale) Input {
 		in.Aggregate = Majority
 	}
 	for j := range judges {
-		in.Judges = append(in.Judges, Judge{Name: fmt.Sprintf("judge-%d", j), Weight: 1})
+		in.Judges = append(in.Judges, Judge{Name: fmt.Sprintf("judge-%d", j)})
 	}
 	for o := range outputs {
 		quality := random.Float64()

@@ -55,9 +55,12 @@ func Measure(in Input) (*Summary, []OutputScore, error) {
 		return nil, nil, err
 	}
 	t := newTable(&in)
-	skene := t.skene(t.members)
-	t.verdicts = t.decideAll(t.members, skene)
-	t.final = t.escalated(t.verdicts)
+	if in.Aggregate.Removed() {
+		t.final = t.stored()
+	} else {
+		t.verdicts = t.decideAll(t.members)
+		t.final = t.escalated(t.verdicts)
+	}
 	s := &Summary{Name: in.Name, Kind: in.Kind, Scale: in.Scale, Aggregate: in.Aggregate, OtherLabels: in.OtherLabels, Judges: []JudgeResult{}}
 	outputs, scores := make([]OutputScore, len(t.final)), make([]float64, len(t.final))
 	for o, v := range t.final {
@@ -66,7 +69,6 @@ func Measure(in Input) (*Summary, []OutputScore, error) {
 	t.count(s)
 	s.Categories = t.shares()
 	s.Score = t.side(scores)
-	t.widen(skene, s)
 	people := t.people()
 	s.Reliability = t.reliability()
 	t.judgeAll(s)
@@ -133,19 +135,17 @@ func (t *table) judgeAll(s *Summary) {
 	}
 	for j := range t.Judges {
 		r := &s.Judges[j]
+		if t.Aggregate.Removed() || len(t.members) < 2 && j != t.escalation {
+			r.PanelAgreement = without(stats.NotApplicable, 0)
+			continue
+		}
 		if j == t.escalation {
 			r.PanelAgreement = t.against(j, t.verdicts)
 			continue
 		}
-		if len(t.members) < 2 {
-			r.PanelAgreement = without(stats.NotApplicable, 0)
-			continue
-		}
 		others := slices.DeleteFunc(slices.Clone(t.members), func(member int) bool { return member == j })
-		rest := t.decideAll(others, t.skene(others))
+		rest := t.decideAll(others)
 		r.PanelAgreement = t.against(j, rest)
-		if t.Aggregate != DawidSkene || len(others) >= skeneJudges {
-			r.Without = t.without(t.escalated(rest), r.Cost, total)
-		}
+		r.Without = t.without(t.escalated(rest), r.Cost, total)
 	}
 }

@@ -78,7 +78,7 @@ func check(t *testing.T, in Input, s *Summary, outputs []OutputScore) {
 func row(scale Scale, aggregate Aggregate, values ...float64) Input {
 	in := Input{Name: "one", Kind: Score, Scale: scale, Aggregate: aggregate, Outputs: []Output{{}}}
 	for j, value := range values {
-		in.Judges = append(in.Judges, Judge{Name: string(rune('a' + j)), Weight: float64(j)})
+		in.Judges = append(in.Judges, Judge{Name: string(rune('a' + j))})
 		v := Vote{Judge: int32(j), Value: value}
 		if math.IsNaN(value) {
 			v.Status, v.Value = Timeout, 0
@@ -102,32 +102,25 @@ func TestAggregates(t *testing.T) {
 		why   Reason
 		split bool
 	}{
-		"majority":                  {row(Scale{Type: Binary}, Majority, 1, 1, 0), at(1), "pass", true, "", true},
-		"majority, tie":             {row(Scale{Type: Binary}, Majority, 1, 0), nil, "", nil, Tie, true},
-		"majority of one of three":  {row(Scale{Type: Binary}, Majority, 1, none, none), nil, "", nil, TooFewVotes, false},
-		"majority of two of four":   {row(Scale{Type: Binary}, Majority, 0, none, none, 0), at(0), "fail", false, "", false},
-		"mean of passes":            {row(Scale{Type: Binary}, Mean, 1, 1, 0), at(2. / 3), "pass", true, "", true},
-		"mean, half a pass":         {row(Scale{Type: Binary}, Mean, 1, 0), at(.5), "", nil, "", true},
-		"minimum of passes":         {row(Scale{Type: Binary}, Minimum, 1, 1, 0), at(0), "fail", false, "", true},
-		"mean of grades":            {row(grades, Mean, 1, 2, 4), at(1. / 3), "", false, "", true},
-		"apart, and both pass":      {row(grades, Mean, 3, 5), at(.75), "", true, "", true},
-		"near, but one fails":       {row(grades, Mean, 2, 3), at(.375), "", false, "", true},
-		"near, and both pass":       {row(grades, Mean, 4, 5), at(.875), "", true, "", false},
-		"just passes":               {row(grades, Mean, 2, 4), at(.5), "", true, "", true},
-		"median":                    {row(grades, Median, 1, 4, 5), at(.75), "", true, "", true},
-		"trimmed mean of five":      {row(grades, TrimmedMean, 1, 4, 4, 5, 5), at(5. / 6), "", true, "", true},
-		"trimmed mean of four":      {row(grades, TrimmedMean, 1, 5, 5, 5), at(.75), "", true, "", true},
-		"weighted":                  {row(grades, Weighted, 1, 2, 5), at(.75), "", true, "", true},
-		"weighted, without weights": {row(grades, Weighted, 5), nil, "", nil, NoWeight, false},
-		"categories":                {row(colours, Majority, 2, 2, 0), nil, "blue", nil, "", true},
-		"categories that pass":      {row(kinds, Majority, 2, 2, 0), at(1), "good", true, "", true},
-		"labels by place":           {row(Scale{Type: Ordinal, Labels: []string{"low", "mid", "high"}}, Median, 1, 1, 2), at(.5), "mid", nil, "", true},
-		"numbers":                   {row(Scale{Type: Numeric, Min: -10, Max: 10}, Mean, -10, 5), at(.375), "", nil, "", true},
-		"off the scale":             {row(Scale{Type: Numeric, Max: 1}, Mean, 2, .5, .4), at(.45), "", nil, "", false},
-		"no grade between":          {row(fiveGrades, Mean, 2.5, 4), at(.75), "", nil, "", false},
-		"dawid skene":               {row(Scale{Type: Binary}, DawidSkene, 1, 1, 1), at(1), "pass", true, "", false},
-		"dawid skene of two votes":  {row(Scale{Type: Binary}, DawidSkene, 1, 1, none), nil, "", nil, TooFewVotes, false},
-		"nobody":                    {row(fiveGrades, Mean), nil, "", nil, NotJudged, false},
+		"majority":                 {row(Scale{Type: Binary}, Majority, 1, 1, 0), at(1), "pass", true, "", true},
+		"majority, tie":            {row(Scale{Type: Binary}, Majority, 1, 0), nil, "", nil, Tie, true},
+		"majority of one of three": {row(Scale{Type: Binary}, Majority, 1, none, none), nil, "", nil, TooFewVotes, false},
+		"majority of two of four":  {row(Scale{Type: Binary}, Majority, 0, none, none, 0), at(0), "fail", false, "", false},
+		"mean of passes":           {row(Scale{Type: Binary}, Mean, 1, 1, 0), at(2. / 3), "pass", true, "", true},
+		"mean, half a pass":        {row(Scale{Type: Binary}, Mean, 1, 0), at(.5), "", nil, "", true},
+		"minimum of passes":        {row(Scale{Type: Binary}, Minimum, 1, 1, 0), at(0), "fail", false, "", true},
+		"mean of grades":           {row(grades, Mean, 1, 2, 4), at(1. / 3), "", false, "", true},
+		"apart, and both pass":     {row(grades, Mean, 3, 5), at(.75), "", true, "", true},
+		"near, but one fails":      {row(grades, Mean, 2, 3), at(.375), "", false, "", true},
+		"near, and both pass":      {row(grades, Mean, 4, 5), at(.875), "", true, "", false},
+		"just passes":              {row(grades, Mean, 2, 4), at(.5), "", true, "", true},
+		"categories":               {row(colours, Majority, 2, 2, 0), nil, "blue", nil, "", true},
+		"categories that pass":     {row(kinds, Majority, 2, 2, 0), at(1), "good", true, "", true},
+		"labels by place":          {row(Scale{Type: Ordinal, Labels: []string{"low", "mid", "high"}}, Minimum, 1, 1, 2), at(.5), "mid", nil, "", true},
+		"numbers":                  {row(Scale{Type: Numeric, Min: -10, Max: 10}, Mean, -10, 5), at(.375), "", nil, "", true},
+		"off the scale":            {row(Scale{Type: Numeric, Max: 1}, Mean, 2, .5, .4), at(.45), "", nil, "", false},
+		"no grade between":         {row(fiveGrades, Mean, 2.5, 4), at(.75), "", nil, "", false},
+		"nobody":                   {row(fiveGrades, Mean), nil, "", nil, NotJudged, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -322,71 +315,43 @@ func TestDegenerate(t *testing.T) {
 	require.Nil(t, same.Reliability.KrippendorffAlpha.Value)
 }
 
-// TestDawidSkene: the interval contains that the reliability of judges is estimated, and the sentence says what the estimate rests on.
-func TestDawidSkene(t *testing.T) {
+// TestRemovedAggregate: what an aggregate said that was removed stays, and all that needs no aggregate is measured.
+func TestRemovedAggregate(t *testing.T) {
 	t.Parallel()
-	in := labelledPanel(150, 0, .85, .85, .85)
-	in.Aggregate, in.Seed = DawidSkene, 3
-	s, outputs := measure(t, in)
-	scores := make([][]float64, len(outputs))
-	for o := range outputs {
-		scores[o] = []float64{*outputs[o].Score}
-	}
-	narrow := stats.ClusteredInterval(scores, alpha).CI
-	require.LessOrEqual(t, s.Score.CI[0], narrow[0])
-	require.GreaterOrEqual(t, s.Score.CI[1], narrow[1])
-	require.Greater(t, s.Score.CI[1]-s.Score.CI[0], 1.2*(narrow[1]-narrow[0]))
-	require.Contains(t, s.Sentence, "Dawid-Skene takes the mistakes of judges as independent of each other: where they share some, the mean score may be off by more than the interval says")
-	for _, j := range s.Judges {
-		require.Nil(t, j.Without, "two judges are too few")
-		require.NotNil(t, j.PanelAgreement.Value)
-	}
-
-	labelled := labelledPanel(150, 60, .85, .85, .85, .85)
-	labelled.Aggregate = DawidSkene
-	s, _ = measure(t, labelled)
-	require.NotNil(t, s.Judges[0].Without)
-
-	shares := labelledPanel(150, 0, .85, .85, .85)
-	shares.Aggregate, shares.Scale = DawidSkene, Scale{Type: Categorical, Labels: []string{"no", "yes"}}
-	c, _ := measure(t, shares)
-	require.Len(t, c.Categories, 2)
-	for _, category := range c.Categories {
-		share := stats.ShareInterval(float64(category.Outputs), 150, alpha)
-		require.Greater(t, category.CI[1]-category.CI[0], share[1]-share[0])
-	}
-
-	for i := range in.Votes {
-		if in.Votes[i].Judge == 2 {
-			in.Votes[i].Status = Timeout
-		}
-	}
-	s, _ = measure(t, in)
-	require.Equal(t, 150, s.Unscored)
-	require.Nil(t, s.Score.Mean)
-	require.Equal(t, "Dawid-Skene needs valid votes of three judges or more, so that there is no score. Look at the errors of the votes.", s.Sentence)
+	in := labelledPanel(40, 40, .9, .9, .9)
+	in.Aggregate = "median"
+	want, outputs := measure(t, func(in Input) Input { in.Aggregate = Majority; return in }(in))
+	in.Stored = slices.Clone(outputs)
+	in.Stored[39] = OutputScore{}
+	s, kept := measure(t, in)
+	require.Equal(t, outputs[:39], kept[:39])
+	require.Equal(t, TooFewVotes, kept[39].Reason, "nothing was stored")
+	require.Equal(t, want.Reliability, s.Reliability)
+	require.Equal(t, 39, s.Labels.Outputs)
+	require.Nil(t, s.Judges[0].Without)
+	require.True(t, s.Judges[0].PanelAgreement.has(stats.NotApplicable))
+	in.Stored = nil
+	_, _, err := Measure(in)
+	require.ErrorContains(t, err, "have a stored score, which median does not make")
 }
 
 func TestInvalid(t *testing.T) {
 	t.Parallel()
 	for want, change := range map[string]func(*Input){
-		"vote 0 names output 9":             func(in *Input) { in.Votes[0].Output = 9 },
-		"judge -1":                          func(in *Input) { in.Votes[0].Judge = -1 },
-		"no known status":                   func(in *Input) { in.Votes[0].Status = 99 },
-		"not on the scale":                  func(in *Input) { in.Labels = []Label{{Value: 2.5}} },
-		"earlier score 0":                   func(in *Input) { in.Before = []Earlier{{Output: 5}} },
-		"2 judges are escalations":          func(in *Input) { in.Judges[0].Escalation, in.Judges[1].Escalation = true, true },
-		"the weight of judge":               func(in *Input) { in.Judges[0].Weight = math.NaN() },
-		"the kind":                          func(in *Input) { in.Kind = "best" },
-		"a preference has":                  func(in *Input) { in.Kind = Preference },
-		"needs three judges or more, not 2": func(in *Input) { in.Aggregate = DawidSkene },
-		"dawid_skene needs categories":      func(in *Input) { in.Scale.Type, in.Aggregate = Numeric, DawidSkene },
-		"categories have no mean":           func(in *Input) { in.Scale = Scale{Type: Categorical, Labels: []string{"x", "y"}} },
-		"the aggregate \"best\"":            func(in *Input) { in.Aggregate = "best" },
-		"the type \"\" of the scale":        func(in *Input) { in.Scale.Type = "" },
-		"a max above its min":               func(in *Input) { in.Scale.Max = 1 },
-		"whole numbers":                     func(in *Input) { in.Scale.Min = .5 },
-		"what passes is not":                func(in *Input) { in.Scale.PassAt = at(9) },
+		"vote 0 names output 9":      func(in *Input) { in.Votes[0].Output = 9 },
+		"judge -1":                   func(in *Input) { in.Votes[0].Judge = -1 },
+		"no known status":            func(in *Input) { in.Votes[0].Status = 99 },
+		"not on the scale":           func(in *Input) { in.Labels = []Label{{Value: 2.5}} },
+		"earlier score 0":            func(in *Input) { in.Before = []Earlier{{Output: 5}} },
+		"2 judges are escalations":   func(in *Input) { in.Judges[0].Escalation, in.Judges[1].Escalation = true, true },
+		"the kind":                   func(in *Input) { in.Kind = "best" },
+		"a preference has":           func(in *Input) { in.Kind = Preference },
+		"categories have no mean":    func(in *Input) { in.Scale = Scale{Type: Categorical, Labels: []string{"x", "y"}} },
+		"the aggregate \"best\"":     func(in *Input) { in.Aggregate = "best" },
+		"the type \"\" of the scale": func(in *Input) { in.Scale.Type = "" },
+		"a max above its min":        func(in *Input) { in.Scale.Max = 1 },
+		"whole numbers":              func(in *Input) { in.Scale.Min = .5 },
+		"what passes is not":         func(in *Input) { in.Scale.PassAt = at(9) },
 		"a label that passes is not": func(in *Input) {
 			in.Scale = Scale{Type: Categorical, Labels: []string{"x", "y"}, PassLabels: []int{2}}
 			in.Aggregate = Majority

@@ -27,18 +27,17 @@ const (
 // Aggregate is how the values of judges become a score.
 type Aggregate string
 
-// Aggregates. Majority and DawidSkene are for all scales but numbers, and the only ones for categories; a preference has Majority.
+// Aggregates. Majority is for all scales but numbers, and the only one for categories and preferences.
 const (
 	Majority Aggregate = "majority"
 	Mean     Aggregate = "mean"
-	Median   Aggregate = "median"
-	// TrimmedMean leaves out the lowest and the highest fifth, each rounded down.
-	TrimmedMean Aggregate = "trimmed_mean"
-	Weighted    Aggregate = "weighted"
-	Minimum     Aggregate = "minimum"
-	// DawidSkene needs three judges. It is the posterior mean on an ordinal scale, the probability of a pass on a binary one, and the most probable category.
-	DawidSkene Aggregate = "dawid_skene"
+	Minimum  Aggregate = "minimum"
 )
+
+// Removed reports whether scores were made by it once, and no more are.
+func (a Aggregate) Removed() bool {
+	return a == "median" || a == "trimmed_mean" || a == "weighted" || a == "dawid_skene"
+}
 
 // Canary is what a judge did with an output that orders it to give the best score.
 type Canary string
@@ -55,9 +54,7 @@ type Judge struct {
 	Name, ProviderName, Model, Version string
 	// Escalation judges are asked only where the others split, and decide there. A panel has one at most.
 	Escalation bool
-	// Weight is for Weighted.
-	Weight float64
-	Canary Canary
+	Canary     Canary
 	// Stopped is nil for a judge that was asked for all of its votes.
 	Stopped *Stopped
 }
@@ -162,6 +159,8 @@ type Input struct {
 	Drawn []int
 	// OtherLabels counts labels of these outputs that were given on another scale, which are not used.
 	OtherLabels int
+	// Stored are the scores of outputs by an aggregate that was removed; the zero value for none. They are not made again.
+	Stored []OutputScore
 	// Before has the scores of the panel of the eval-run whose outputs these are; nil for other targets.
 	Before []Earlier
 }
@@ -233,9 +232,6 @@ func (in *Input) validPanel() error {
 		if j.Escalation {
 			escalations++
 		}
-		if !(j.Weight >= 0) || math.IsInf(j.Weight, 0) {
-			return fmt.Errorf("panel %q: the weight of judge %q is %v: give one of 0 or more", in.Name, j.Name, j.Weight)
-		}
 	}
 	categories := in.Kind == Preference || in.Scale.Type == Categorical
 	switch {
@@ -245,18 +241,13 @@ func (in *Input) validPanel() error {
 		return fmt.Errorf("panel %q: the kind %q is neither score nor preference", in.Name, in.Kind)
 	case in.Kind == Preference && in.Aggregate != Majority:
 		return fmt.Errorf("panel %q: a preference has the aggregate majority, not %s", in.Name, in.Aggregate)
-	case in.Aggregate == DawidSkene && in.Scale.Type == Numeric:
-		return fmt.Errorf("panel %q: dawid_skene needs categories, not numbers: choose mean or median", in.Name)
-	case in.Aggregate == DawidSkene && len(in.Judges)-escalations < skeneJudges:
-		return fmt.Errorf("panel %q: dawid_skene needs three judges or more, not %d, since the votes of two say nothing about each other: add a judge, or choose majority",
-			in.Name, len(in.Judges)-escalations)
-	case categories && in.Aggregate != Majority && in.Aggregate != DawidSkene:
-		return fmt.Errorf("panel %q: categories have no %s: choose majority or dawid_skene", in.Name, in.Aggregate)
-	}
-	switch in.Aggregate {
-	case Majority, Mean, Median, TrimmedMean, Weighted, Minimum, DawidSkene:
-	default:
+	case in.Aggregate.Removed() && len(in.Stored) != len(in.Outputs):
+		return fmt.Errorf("panel %q: %d of %d outputs have a stored score, which %s does not make", in.Name, len(in.Stored), len(in.Outputs), in.Aggregate)
+	case in.Aggregate.Removed():
+	case in.Aggregate != Majority && in.Aggregate != Mean && in.Aggregate != Minimum:
 		return fmt.Errorf("panel %q: the aggregate %q is unknown", in.Name, in.Aggregate)
+	case categories && in.Aggregate != Majority:
+		return fmt.Errorf("panel %q: categories have no %s: choose majority", in.Name, in.Aggregate)
 	}
 	if in.Kind == Preference {
 		return nil

@@ -53,13 +53,10 @@ func spoiled(seed uint64, scale Scale, aggregate Aggregate) Input {
 }
 
 func aggregates(scale Scale) []Aggregate {
-	switch scale.Type {
-	case Categorical:
-		return []Aggregate{Majority, DawidSkene}
-	case Numeric:
-		return []Aggregate{Majority, Mean, Median, TrimmedMean, Weighted, Minimum}
+	if scale.Type == Categorical {
+		return []Aggregate{Majority}
 	}
-	return []Aggregate{Majority, Mean, Median, TrimmedMean, Weighted, Minimum, DawidSkene}
+	return []Aggregate{Majority, Mean, Minimum}
 }
 
 // each runs a test for all scales and aggregates.

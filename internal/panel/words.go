@@ -16,16 +16,7 @@ const (
 
 // words are the sentence and the warnings.
 func (t *table) words(s *Summary) (sentence string, warnings []string) {
-	return t.sentence(s) + t.assumption(s), t.warnings(s)
-}
-
-// assumption says what the score by Dawid and Skene rests on, which votes alone cannot show.
-func (t *table) assumption(s *Summary) string {
-	if t.Aggregate != DawidSkene || s.Outputs == s.Unscored {
-		return ""
-	}
-	return fmt.Sprintf(" Dawid-Skene takes the mistakes of judges as independent of each other: where they share some, the %s may be off by more than the interval says, and outputs of which it is sure may be wrong.",
-		t.result())
+	return t.sentence(s), t.warnings(s)
 }
 
 func (t *table) sentence(s *Summary) string {
@@ -36,8 +27,6 @@ func (t *table) sentence(s *Summary) string {
 		return fmt.Sprintf("None of the %s is valid, so that there is no score. Look at the errors of the votes.", plural(s.Votes.failed(), "vote"))
 	case s.Votes.OK == 0:
 		return "No vote was made, so that there is no score."
-	case t.Aggregate == DawidSkene && s.Outputs > 0 && s.Outputs == s.Unscored:
-		return "Dawid-Skene needs valid votes of three judges or more, so that there is no score. Look at the errors of the votes."
 	case len(t.members) == 1:
 		return t.alone(s)
 	case s.Reliability == nil:

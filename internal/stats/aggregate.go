@@ -50,7 +50,13 @@ func Majority(votes []float64) Value {
 }
 
 // Mean is the mean of the votes.
-func Mean(votes []float64) Value { return TrimmedMean(votes, 0) }
+func Mean(votes []float64) Value {
+	all, flag := present(votes)
+	if flag != "" {
+		return none(flag)
+	}
+	return some(stat.Mean(all, nil))
+}
 
 // Median is the middle vote, of an even number the mean of the two in the middle.
 func Median(votes []float64) Value {
@@ -60,42 +66,6 @@ func Median(votes []float64) Value {
 	}
 	n := len(all)
 	return some(all[(n-1)/2]/2 + all[n/2]/2)
-}
-
-// TrimmedMean is the mean without the lowest and the highest share of votes, each rounded down. OutOfDomain unless 0 <= share < .5.
-func TrimmedMean(votes []float64, share float64) Value {
-	all, flag := present(votes)
-	switch {
-	case flag != "":
-		return none(flag)
-	case !(share >= 0 && share < .5):
-		return none(OutOfDomain)
-	}
-	// A share such as .2 of 5 is 1 vote, also after rounding.
-	cut := int(share*float64(len(all)) + 1e-9)
-	return some(stat.Mean(all[cut:len(all)-cut], nil))
-}
-
-// WeightedMean is the mean with a weight for each judge, such as its reliability on labelled items. OutOfDomain for weights below 0 and
-// for different numbers of votes and weights, TooFew if all weights of present votes are 0.
-func WeightedMean(votes, weights []float64) Value {
-	if len(votes) != len(weights) {
-		return none(OutOfDomain)
-	}
-	sum, total := 0., 0.
-	for i, vote := range votes {
-		if !(weights[i] >= 0) || math.IsInf(weights[i], 0) {
-			return none(OutOfDomain)
-		}
-		if !math.IsNaN(vote) {
-			sum += weights[i] * vote
-			total += weights[i]
-		}
-	}
-	if total == 0 {
-		return none(TooFew)
-	}
-	return some(sum / total)
 }
 
 // Minimum is the lowest vote, for gates of safety.

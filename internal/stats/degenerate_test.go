@@ -64,7 +64,6 @@ func TestTooFew(t *testing.T) {
 		require.Nil(t, v.Value, name)
 		require.Equal(t, TooFew, v.Flag, name)
 	}
-	require.Equal(t, TooFew, EstimateDawidSkene(nil, 3, 3, 2, 1).Flag)
 	require.Equal(t, TooFew, Bootstrap(1, func([]int) Value { return some(3) }, BootstrapOptions{}).Flag)
 	require.Nil(t, Wilson(0, 0, .05))
 	require.Nil(t, ClopperPearson(0, 0, .05))
@@ -94,6 +93,5 @@ func TestOutOfDomain(t *testing.T) {
 		require.Nil(t, v.Value, name)
 		require.Equal(t, OutOfDomain, v.Flag, name)
 	}
-	require.Equal(t, OutOfDomain, EstimateDawidSkene([]Vote{{Item: 3}}, 3, 3, 2, 1).Flag)
 	require.Equal(t, OutOfDomain, Bootstrap(5, nil, BootstrapOptions{Alpha: 2}).Flag)
 }

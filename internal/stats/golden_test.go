@@ -333,20 +333,6 @@ var goldenMetrics = map[string]func(c golden) figures{
 		}
 		return figures{"distribution": distribution}
 	},
-	"dawid_skene": func(c golden) figures {
-		in := read[struct{ Responses [][][]int }](c.t, c.Input)
-		var votes []Vote
-		for i, row := range in.Responses {
-			for j, own := range row {
-				for _, category := range own {
-					votes = append(votes, Vote{Item: i, Judge: j, Category: category - 1})
-				}
-			}
-		}
-		d := EstimateDawidSkene(votes, len(in.Responses), 5, 4, 0)
-		require.True(c.t, d.Converged)
-		return figures{"marginals": d.Marginals}
-	},
 	"alpha_spending": func(c golden) figures {
 		in := read[struct{ Fractions [][]float64 }](c.t, c.Input)
 		return figures{"z": each(in.Fractions, func(fractions []float64) []float64 {

@@ -1580,31 +1580,19 @@ func (e OutputStrategy) Valid() bool {
 
 // Defines values for PanelAggregate.
 const (
-	DawidSkene  PanelAggregate = "dawid_skene"
-	Majority    PanelAggregate = "majority"
-	Mean        PanelAggregate = "mean"
-	Median      PanelAggregate = "median"
-	Minimum     PanelAggregate = "minimum"
-	TrimmedMean PanelAggregate = "trimmed_mean"
-	Weighted    PanelAggregate = "weighted"
+	Majority PanelAggregate = "majority"
+	Mean     PanelAggregate = "mean"
+	Minimum  PanelAggregate = "minimum"
 )
 
 // Valid indicates whether the value is a known member of the PanelAggregate enum.
 func (e PanelAggregate) Valid() bool {
 	switch e {
-	case DawidSkene:
-		return true
 	case Majority:
 		return true
 	case Mean:
 		return true
-	case Median:
-		return true
 	case Minimum:
-		return true
-	case TrimmedMean:
-		return true
-	case Weighted:
 		return true
 	default:
 		return false
@@ -4938,7 +4926,7 @@ type EvalRuleCreate struct {
 	// Name Unique in the project.
 	Name string `json:"name"`
 
-	// Panels Judges that score each run. The kind is `score`, and the aggregate not `dawid_skene`, which compares many outputs.
+	// Panels Judges that score each run. The kind is `score`.
 	Panels    *[]Panel           `json:"panels,omitempty"`
 	ProjectId openapi_types.UUID `json:"project_id"`
 
@@ -5617,8 +5605,8 @@ type EvaluationAccounting struct {
 	Pending        int64 `json:"pending"`
 
 	// Reasons Why outputs failed or were skipped, and graders failed, the most frequent first. They count outputs, not items. With the name of
-	// the grader or panel: `grader_failed: NAME`, `grader_not_applicable: NAME`, `judges_tied: NAME` two values have equally many votes,
-	// `judges_no_weight: NAME` the judges that voted have no weight. Of an eval-run also
+	// the grader or panel: `grader_failed: NAME`, `grader_not_applicable: NAME`, `judges_tied: NAME` two values have equally many votes.
+	// Of an eval-run also
 	// why results lack what their runs have: `run_unknown: not_found` the run did not arrive, `run_unknown: unfinished` it did not end,
 	// `run_unknown: unavailable` the store of runs did not answer, `run_unknown: not_allowed` who sent the result may not read runs;
 	// `cost_unknown` the run has no cost, or not of all calls.
@@ -7690,10 +7678,7 @@ type OutputStrategy string
 // Panel Judges whose votes make one score. Its judges have the same scale, and pass the same values if they name any. A score is a number from 0 to 1: 1 is the best value of the
 // scale. An output has one where at least half of the judges gave a valid vote.
 type Panel struct {
-	// Aggregate How votes become a score. `majority` is null where it is tied. `trimmed_mean` drops the lowest and the highest vote of five.
-	// `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is,
-	// and needs three judges.
-	// Default: `mean` for ordinal and numeric scales, else `majority`.
+	// Aggregate How votes become a score. `majority` is null where it is tied. `minimum` is for gates of safety. Default: `mean` for ordinal and numeric scales, else `majority`.
 	Aggregate *PanelAggregate `json:"aggregate,omitempty"`
 
 	// Escalation A judge that is asked only where the panel splits. Its vote decides there.
@@ -7708,15 +7693,9 @@ type Panel struct {
 
 	// Repeats Votes of each judge for each output. With several, the report says how much a judge agrees with itself.
 	Repeats *int `json:"repeats,omitempty"`
-
-	// Weights The weight of each judge by its name, for `weighted`: such as its agreement with labels.
-	Weights *map[string]float64 `json:"weights,omitempty"`
 }
 
-// PanelAggregate How votes become a score. `majority` is null where it is tied. `trimmed_mean` drops the lowest and the highest vote of five.
-// `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is,
-// and needs three judges.
-// Default: `mean` for ordinal and numeric scales, else `majority`.
+// PanelAggregate How votes become a score. `majority` is null where it is tied. `minimum` is for gates of safety. Default: `mean` for ordinal and numeric scales, else `majority`.
 type PanelAggregate string
 
 // PanelKind `preference`, for comparisons: each judge sees the outputs of both sides in both orders, and says which is better. A win counts only if both orders agree; else it is a tie.
@@ -7767,7 +7746,7 @@ type PanelJudge struct {
 	// Votes `total` = `ok` + `parse_error` + `refused` + `off_scale` + `timeout` + `provider_error` + `skipped` + `pending`.
 	Votes VoteCounts `json:"votes"`
 
-	// Without What would be without this judge. Null if it is alone, an escalation, or one of three judges of `dawid_skene`.
+	// Without What would be without this judge. Null if it is alone or an escalation.
 	Without *PanelWithout `json:"without"`
 }
 
@@ -7836,12 +7815,12 @@ type PanelLabelsJudge struct {
 
 // PanelRead defines model for PanelRead.
 type PanelRead struct {
-	Aggregate  string             `json:"aggregate"`
-	Escalation *JudgeRead         `json:"escalation"`
-	Judges     []JudgeRead        `json:"judges"`
-	Kind       PanelReadKind      `json:"kind"`
-	Name       string             `json:"name"`
-	Weights    map[string]float64 `json:"weights"`
+	// Aggregate Of evaluations from before also `median`, `trimmed_mean`, `weighted` and `dawid_skene`: their scores are those that were stored.
+	Aggregate  string        `json:"aggregate"`
+	Escalation *JudgeRead    `json:"escalation"`
+	Judges     []JudgeRead   `json:"judges"`
+	Kind       PanelReadKind `json:"kind"`
+	Name       string        `json:"name"`
 }
 
 // PanelReadKind defines model for PanelRead.Kind.

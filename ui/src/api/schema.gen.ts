@@ -5154,8 +5154,8 @@ export interface components {
             pending: number;
             /**
              * @description Why outputs failed or were skipped, and graders failed, the most frequent first. They count outputs, not items. With the name of
-             *     the grader or panel: `grader_failed: NAME`, `grader_not_applicable: NAME`, `judges_tied: NAME` two values have equally many votes,
-             *     `judges_no_weight: NAME` the judges that voted have no weight. Of an eval-run also
+             *     the grader or panel: `grader_failed: NAME`, `grader_not_applicable: NAME`, `judges_tied: NAME` two values have equally many votes.
+             *     Of an eval-run also
              *     why results lack what their runs have: `run_unknown: not_found` the run did not arrive, `run_unknown: unfinished` it did not end,
              *     `run_unknown: unavailable` the store of runs did not answer, `run_unknown: not_allowed` who sent the result may not read runs;
              *     `cost_unknown` the run has no cost, or not of all calls.
@@ -7917,17 +7917,10 @@ export interface components {
              */
             kind: "score" | "preference";
             /**
-             * @description How votes become a score. `majority` is null where it is tied. `trimmed_mean` drops the lowest and the highest vote of five.
-             *     `weighted` is the mean with `weights`. `minimum` is for gates of safety. `dawid_skene` estimates how reliable each judge is,
-             *     and needs three judges.
-             *     Default: `mean` for ordinal and numeric scales, else `majority`.
+             * @description How votes become a score. `majority` is null where it is tied. `minimum` is for gates of safety. Default: `mean` for ordinal and numeric scales, else `majority`.
              * @enum {string}
              */
-            aggregate?: "majority" | "mean" | "median" | "trimmed_mean" | "weighted" | "minimum" | "dawid_skene";
-            /** @description The weight of each judge by its name, for `weighted`: such as its agreement with labels. */
-            weights?: {
-                [key: string]: number;
-            };
+            aggregate?: "majority" | "mean" | "minimum";
             /**
              * @description Votes of each judge for each output. With several, the report says how much a judge agrees with itself.
              * @default 1
@@ -7958,10 +7951,8 @@ export interface components {
             name: string;
             /** @enum {string} */
             kind: "score" | "preference";
+            /** @description Of evaluations from before also `median`, `trimmed_mean`, `weighted` and `dawid_skene`: their scores are those that were stored. */
             aggregate: string;
-            weights: {
-                [key: string]: number;
-            };
             judges: components["schemas"]["JudgeRead"][];
             escalation: components["schemas"]["JudgeRead"] | null;
         };
@@ -8120,7 +8111,7 @@ export interface components {
              * @description The median of its calls.
              */
             duration_ms: number | null;
-            /** @description What would be without this judge. Null if it is alone, an escalation, or one of three judges of `dawid_skene`. */
+            /** @description What would be without this judge. Null if it is alone or an escalation. */
             without: components["schemas"]["PanelWithout"] | null;
         };
         /** @description A judge whose calls fail ten times one after the other, for a reason that only a person can mend, is asked no more. The others go on. */
@@ -10779,7 +10770,7 @@ export interface components {
              */
             group_by: string;
             graders?: components["schemas"]["Grader"][];
-            /** @description Judges that score each run. The kind is `score`, and the aggregate not `dawid_skene`, which compares many outputs. */
+            /** @description Judges that score each run. The kind is `score`. */
             panels?: components["schemas"]["Panel"][];
             /**
              * Format: double

@@ -38,12 +38,7 @@ export function PanelsRead({ panels }: { panels: readonly PanelRead[] }) {
           )}
         </FactList>
         {judges.map((judge) => (
-          <Judge
-            key={judge.name}
-            judge={judge}
-            weight={panel.weights[judge.name]}
-            isEscalation={judge === panel.escalation}
-          />
+          <Judge key={judge.name} judge={judge} isEscalation={judge === panel.escalation} />
         ))}
       </section>
     );
@@ -52,11 +47,10 @@ export function PanelsRead({ panels }: { panels: readonly PanelRead[] }) {
 
 interface JudgeProps {
   judge: JudgeRead;
-  weight: number | undefined;
   isEscalation: boolean;
 }
 
-function Judge({ judge, weight, isEscalation }: JudgeProps) {
+function Judge({ judge, isEscalation }: JudgeProps) {
   const projectId = useProjectId();
   const { model, provider_id: _, ...parameters } = judge.model_config;
   return (
@@ -69,7 +63,6 @@ function Judge({ judge, weight, isEscalation }: JudgeProps) {
         <Fact label="Connection" value={judge.provider_name} />
         <Fact label="Model" value={model} title={model} />
         <Fact label="Votes for each output" value={String(judge.repeats)} />
-        {weight !== undefined && <Fact label="Weight" value={String(weight)} />}
         {judge.prompt && (
           <Fact
             label="Prompt"

@@ -16,7 +16,6 @@ interface Props {
   of: string;
   judge: JudgeDraft;
   providers: readonly Provider[];
-  hasWeight: boolean;
   errors: FormErrors;
   /** Its location. */
   at: string;
@@ -27,11 +26,11 @@ interface Props {
 
 /** One judge: a model, and what it has that the panel has not. */
 export function JudgeForm(props: Props) {
-  const { projectId, of, judge, providers, hasWeight, errors, at, onChange, onRemove } = props;
+  const { projectId, of, judge, providers, errors, at, onChange, onRemove } = props;
   const { model } = judge;
   const models = useProviderModels(projectId, model.providerId);
   const modelNames = useMemo(() => [...new Set(models.data?.data.map(({ id }) => id) ?? [])], [models.data]);
-  const shown = ["name", "provider_id", "model_config", "weight"].map((member) => `${at}.${member}`);
+  const shown = ["name", "provider_id", "model_config"].map((member) => `${at}.${member}`);
   const others = errorsBelow(errors, at, shown);
   return (
     <section className={classes.judge} aria-label={of} data-testid="judge-form">
@@ -70,18 +69,6 @@ export function JudgeForm(props: Props) {
           onChange={(event) => onChange({ ...judge, name: event.currentTarget.value })}
           error={errors[`${at}.name`]}
         />
-        {hasWeight && (
-          <TextInput
-            size="xs"
-            label="Weight"
-            aria-label={`Weight of ${of}`}
-            placeholder="1"
-            inputMode="decimal"
-            value={judge.weight}
-            onChange={(event) => onChange({ ...judge, weight: event.currentTarget.value })}
-            error={errors[`${at}.weight`]}
-          />
-        )}
         {onRemove && <IconButton label={`Remove ${of}`} icon={<IconTrash size={14} />} onClick={onRemove} />}
       </div>
       <div className={classes.judgeMore}>

@@ -1,4 +1,4 @@
-import { Button, Select, TextInput } from "@mantine/core";
+import { Button, Checkbox, TextInput } from "@mantine/core";
 import { IconPlus, IconTrash } from "@tabler/icons-react";
 import type { Provider } from "@/api/types";
 import { errorsBelow, type FormErrors } from "@/components/formErrors";
@@ -8,16 +8,7 @@ import { familyHint } from "./families";
 import { JudgeForm } from "./JudgeForm";
 import classes from "./Panels.module.css";
 import type { PanelContext } from "./panelContext";
-import {
-  AGGREGATES,
-  type Aggregate,
-  aggregatesOf,
-  type JudgeDraft,
-  newJudge,
-  type PanelDraft,
-  promptVariables,
-  withReadyMade,
-} from "./panelDraft";
+import { type JudgeDraft, newJudge, type PanelDraft, promptVariables, withReadyMade } from "./panelDraft";
 import { BELOW, ScaleEditor } from "./ScaleEditor";
 import { TryPanel } from "./TryPanel";
 
@@ -93,23 +84,10 @@ export function PanelEditor({ panel, number, context, errors, onChange, onRemove
             errors={errors}
             at={at}
             onChange={(scale) =>
-              set({
-                scale,
-                aggregate:
-                  panel.aggregate !== "" && aggregatesOf(scale.type).includes(panel.aggregate)
-                    ? panel.aggregate
-                    : "",
-              })
+              set({ scale, aggregate: scale.type === panel.scale.type ? panel.aggregate : "" })
             }
           />
-          <Aggregation
-            panel={panel}
-            of={of}
-            at={at}
-            isOneByOne={context.runs !== undefined}
-            errors={errors}
-            onChange={set}
-          />
+          <Aggregation panel={panel} of={of} at={at} errors={errors} onChange={set} />
         </>
       )}
       <h3 className={classes.subheading}>Judges</h3>
@@ -119,7 +97,6 @@ export function PanelEditor({ panel, number, context, errors, onChange, onRemove
           {...judgeProps}
           of={`judge ${index + 1} of ${of}`}
           judge={judge}
-          hasWeight={panel.aggregate === "weighted"}
           at={`${at}.judges[${index}]`}
           onChange={(changed) => setJudge(index, changed)}
           onRemove={
@@ -145,7 +122,6 @@ export function PanelEditor({ panel, number, context, errors, onChange, onRemove
               {...judgeProps}
               of={`the escalation of ${of}`}
               judge={panel.escalation}
-              hasWeight={false}
               at={`${at}.escalation`}
               onChange={(escalation) => set({ escalation })}
               onRemove={() => set({ escalation: null })}
@@ -169,36 +145,25 @@ interface AggregationProps {
   panel: PanelDraft;
   of: string;
   at: string;
-  /** Each output is judged alone, so that nothing can be estimated from many. */
-  isOneByOne: boolean;
   errors: FormErrors;
   onChange: (changed: Partial<PanelDraft>) => void;
 }
 
-function Aggregation({ panel, of, at, isOneByOne, errors, onChange }: AggregationProps) {
-  const choices = aggregatesOf(panel.scale.type).filter((one) => !isOneByOne || one !== "dawid_skene");
-  const aggregate = panel.aggregate || choices[0] || "mean";
+function Aggregation({ panel, of, at, errors, onChange }: AggregationProps) {
   return (
     <div className={classes.fields}>
-      <Select
-        size="xs"
-        className={classes.wide}
-        label="How votes become a score"
-        aria-label={`How votes become the score of ${of}`}
-        inputWrapperOrder={BELOW}
-        description={AGGREGATES[aggregate].description}
-        data={choices.map((value) => ({ value, label: AGGREGATES[value].label }))}
-        value={aggregate}
-        onChange={(value) => onChange({ aggregate: (value ?? "") as Aggregate | "" })}
-        allowDeselect={false}
-        renderOption={({ option }) => (
-          <div>
-            {option.label}
-            <span className={classes.optionHint}>{AGGREGATES[option.value as Aggregate].description}</span>
-          </div>
-        )}
-        error={errors[`${at}.aggregate`]}
-      />
+      {panel.scale.type !== "categorical" && (
+        <Checkbox
+          size="xs"
+          className={classes.wide}
+          label="One judge that objects is enough"
+          aria-label={`One judge of ${of} that objects is enough`}
+          description="The lowest vote is the score. Else it is the majority, or the mean of grades and numbers."
+          checked={panel.aggregate === "minimum"}
+          onChange={(event) => onChange({ aggregate: event.currentTarget.checked ? "minimum" : "" })}
+          error={errors[`${at}.aggregate`]}
+        />
+      )}
       <TextInput
         size="xs"
         label="Votes of each judge"

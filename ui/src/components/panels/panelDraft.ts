@@ -32,8 +32,6 @@ export interface JudgeDraft {
   model: DraftModel;
   /** Empty for those of the panel. */
   repeats: string;
-  /** For the aggregate `weighted`. */
-  weight: string;
   /** Null for what the panel has. */
   own: Criteria | null;
 }
@@ -80,7 +78,6 @@ export function newJudge(provider?: Provider): JudgeDraft {
     name: "",
     model: { ...emptyModel, providerId: provider?.id ?? "" },
     repeats: "",
-    weight: "",
     own: null,
   };
 }
@@ -153,13 +150,11 @@ export function likePanels(panels: readonly PanelRead[], catalog: readonly Ready
     const repeats = mostFrequent(panel.judges.map((judge) => judge.repeats));
     const judge = (read: JudgeRead): JudgeDraft => {
       const own = criteriaOf(read, catalog);
-      const weight = panel.weights[read.name];
       return {
         id: newId(),
         name: read.name,
         model: modelDraft(read),
         repeats: read.repeats === repeats ? "" : String(read.repeats),
-        weight: weight === undefined ? "" : String(weight),
         own: isSame(own, criteria) ? null : own,
       };
     };
@@ -170,7 +165,7 @@ export function likePanels(panels: readonly PanelRead[], catalog: readonly Ready
         kind: panel.kind,
         criteria,
         scale: first.scale ? scaleDraft(first.scale, first.pass) : emptyScale,
-        aggregate: panel.aggregate as Aggregate,
+        aggregate: panel.aggregate in AGGREGATES ? (panel.aggregate as Aggregate) : "",
         repeats: String(repeats),
         judges: panel.judges.map(judge),
         escalation: panel.escalation && judge(panel.escalation),
@@ -236,30 +231,16 @@ export const SCALES: Record<ScaleDraft["type"], { label: string; description: st
   categorical: { label: "Categories", description: "Labels in no order, such as the kind of mistake" },
 };
 
-/** How votes become a score, and for what that is good. */
+/** How votes become a score. */
 export const AGGREGATES: Record<Aggregate, { label: string; description: string }> = {
   majority: { label: "Majority", description: "The value that most judges give. A tie has no score." },
   mean: {
     label: "Mean",
     description: "The mean of all judges. With pass or fail: the share that lets it pass.",
   },
-  median: { label: "Median", description: "The judge in the middle. One that is far off changes little." },
-  trimmed_mean: {
-    label: "Trimmed mean",
-    description: "The mean without the lowest and the highest vote. It needs five judges.",
-  },
-  weighted: {
-    label: "Weighted mean",
-    description: "The mean by weights that you give the judges, such as their agreement with labels.",
-  },
   minimum: {
     label: "Strictest judge",
     description: "The lowest vote counts. For safety: one judge that objects is enough.",
-  },
-  dawid_skene: {
-    label: "Dawid-Skene",
-    description:
-      "Estimates how reliable each judge is, and counts it as much. It needs three judges, many outputs, and judges that don't share mistakes.",
   },
 };
 
@@ -267,20 +248,6 @@ export const AGGREGATES: Record<Aggregate, { label: string; description: string 
 export function promptVariables(kind: PanelDraft["kind"], isOfRuns: boolean): string[] {
   const outputs = kind === "preference" ? ["first_output", "second_output"] : ["output", "tool_calls"];
   return ["input", ...outputs, ...(isOfRuns ? [] : ["reference_output"]), "metadata"];
-}
-
-/** The aggregates that a scale can have; the first is the default. */
-export function aggregatesOf(scale: ScaleDraft["type"]): Aggregate[] {
-  switch (scale) {
-    case "binary":
-      return ["majority", "mean", "weighted", "minimum", "dawid_skene"];
-    case "categorical":
-      return ["majority", "dawid_skene"];
-    case "ordinal":
-      return ["mean", "median", "trimmed_mean", "weighted", "minimum", "majority", "dawid_skene"];
-    case "numeric":
-      return ["mean", "median", "trimmed_mean", "weighted", "minimum"];
-  }
 }
 
 /** A judge of the request with what the panel has. The scale and `pass` are those of a ready-made judge if they are unchanged. */

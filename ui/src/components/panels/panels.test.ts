@@ -3,7 +3,6 @@ import type { PanelRead, Provider, ReadyMadeJudge } from "@/api/types";
 import type { FormErrors } from "@/components/formErrors";
 import { familyHint, familyOf } from "./families";
 import {
-  aggregatesOf,
   likePanels,
   newJudge,
   newPanel,
@@ -78,15 +77,14 @@ describe("the request of a panel", () => {
     const own = { readyMade: null, rubric: "Mine", prompt: null };
     const { panels } = read([
       panel({
-        aggregate: "weighted",
+        aggregate: "minimum",
         repeats: "2",
-        judges: [judge("gpt-4o-mini", { weight: "2", repeats: "3" }), judge("claude-haiku-4-5", { own })],
+        judges: [judge("gpt-4o-mini", { repeats: "3" }), judge("claude-haiku-4-5", { own })],
         escalation: judge("claude-opus-4-5"),
       }),
     ]);
     expect(panels[0]).toMatchObject({
-      aggregate: "weighted",
-      weights: { "gpt-4o-mini": 2, "claude-haiku-4-5": 1 },
+      aggregate: "minimum",
       repeats: 2,
       judges: [{ repeats: 3, ready_made: "correctness" }, { rubric: "Mine" }],
       escalation: { name: "claude-opus-4-5", ready_made: "correctness" },
@@ -163,8 +161,7 @@ describe("panels that are there", () => {
   const there: PanelRead = {
     name: "correct",
     kind: "score",
-    aggregate: "median",
-    weights: {},
+    aggregate: "minimum",
     judges: [stored("a", correctness.rubric), stored("b", correctness.rubric), stored("c", "Own", 3)],
     escalation: stored("d", correctness.rubric),
   };
@@ -175,7 +172,7 @@ describe("panels that are there", () => {
     expect(errors).toEqual({});
     expect(panels[0]).toMatchObject({
       name: "correct",
-      aggregate: "median",
+      aggregate: "minimum",
       repeats: 1,
       judges: [
         { name: "a", model_config: { model: "a", temperature: 0 }, ready_made: "correctness" },
@@ -200,11 +197,10 @@ it("an own name is found for each panel", () => {
   expect(newPanel("score", [provider], ["quality", "quality 2"]).name).toBe("quality 3");
 });
 
-it("the default aggregate of a scale comes first", () => {
-  expect(aggregatesOf("binary")[0]).toBe("majority");
-  expect(aggregatesOf("ordinal")[0]).toBe("mean");
-  expect(aggregatesOf("categorical")).not.toContain("mean");
-  expect(aggregatesOf("numeric")).not.toContain("dawid_skene");
+it("an aggregate that was removed becomes the default", () => {
+  const judges = [{ name: "a", model_config: { model: "a" }, repeats: 1, prompt: null, rubric: "x" }];
+  const old = { name: "correct", kind: "score", aggregate: "median", judges, escalation: null };
+  expect(likePanels([old as unknown as PanelRead], [])[0]?.aggregate).toBe("");
 });
 
 it.each([

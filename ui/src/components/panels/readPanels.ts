@@ -55,7 +55,6 @@ function readPanel(panel: PanelDraft, at: string, errors: FormErrors): Panel {
     kind: panel.kind,
     judges,
     ...(isScore && panel.aggregate !== "" && { aggregate: panel.aggregate }),
-    ...(isScore && panel.aggregate === "weighted" && { weights: readWeights(panel, at, errors) }),
     repeats: repeats ?? 1,
     ...(escalation && {
       escalation: {
@@ -87,22 +86,6 @@ export function readJudge(
     model_config: model,
     ...(repeats !== undefined && { repeats }),
   };
-}
-
-function readWeights(panel: PanelDraft, at: string, errors: FormErrors): Record<string, number> {
-  return Object.fromEntries(
-    panel.judges.map((judge, index) => {
-      const place = `${at}.judges[${index}].weight`;
-      const weight = readNumber(
-        errors,
-        place,
-        judge.weight || "1",
-        (n) => n >= 0 && n <= 1000,
-        "A number from 0 to 1,000.",
-      );
-      return [judgeName(judge), weight ?? 1];
-    }),
-  );
 }
 
 export function checkCriteria({ rubric, prompt }: Criteria, at: string, errors: FormErrors): void {
