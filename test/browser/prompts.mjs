@@ -146,7 +146,6 @@ await scenario(async (page, { projectId, name, langfuse }) => {
   const usage = page.getByTestId("usage-row");
   await until("two versions with runs", async () => (await usage.count()) === 2);
   await usage.first().getByText("3", { exact: true }).waitFor();
-  await page.getByTestId("chart-runs").locator("canvas").waitFor();
   await inspect(page, "prompt-usage");
   await page.getByRole("link", { name: "View runs of v2" }).click();
   await until("the runs of v2", async () => (await page.getByTestId("run-row").count()) === 3);

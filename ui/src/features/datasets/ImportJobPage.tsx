@@ -17,6 +17,7 @@ import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
 import { DataTable } from "@/components/DataTable";
+import { Disclosure } from "@/components/evaluation/Disclosure";
 import { Fact, FactList, TimeFact } from "@/components/Fact";
 import { formatBytes, formatCount, formatCountOf, formatDuration, NONE } from "@/components/format";
 import { LoadMore } from "@/components/LoadMore";
@@ -223,30 +224,38 @@ function Facts({ state }: { state: Import }) {
   const { mapping, started_at: started, finished_at: finished } = state;
   const took = started && finished ? Date.parse(finished) - Date.parse(started) : null;
   return (
-    <FactList>
-      <Fact label="Rows" value={state.total === null ? NONE : formatRows(state.total)} />
-      <Fact label="Size" value={formatBytes(state.size_bytes)} />
-      <Fact label="Format" value={state.format?.toUpperCase() ?? NONE} />
-      <Fact label="Mode" value={modeLabels[state.mode]} />
-      <Fact label="Rejected rows" value={state.on_error === "skip" ? "Skipped" : "Stop the import"} />
-      <Fact label="Duplicates" value={state.dedupe ? "Skipped" : "Kept"} />
-      <TimeFact label="Finished" time={finished} />
-      <Fact label="Duration" value={took === null ? NONE : formatDuration(took)} />
-      {mapping && mapping.shape !== "columns" && <Fact label="Rows are" value={shapeLabels[mapping.shape]} />}
-      {mapping?.shape === "columns" &&
-        (["input", "reference_output", "metadata"] as const).map((target) => (
-          <Fact
-            key={target}
-            label={roleLabels[target]}
-            value={targetText(mapping[target])}
-            title={targetText(mapping[target])}
-          />
-        ))}
-      {mapping?.shape === "columns" &&
-        (["key", "split", "tags"] as const)
-          .filter((name) => mapping[name])
-          .map((name) => <Fact key={name} label={roleLabels[name]} value={mapping[name]} />)}
-    </FactList>
+    <>
+      <FactList>
+        <Fact label="Rows" value={state.total === null ? NONE : formatRows(state.total)} />
+        <TimeFact label="Finished" time={finished} />
+      </FactList>
+      <Disclosure summary="How the file was read">
+        <FactList>
+          <Fact label="Size" value={formatBytes(state.size_bytes)} />
+          <Fact label="Format" value={state.format?.toUpperCase() ?? NONE} />
+          <Fact label="Mode" value={modeLabels[state.mode]} />
+          <Fact label="Rejected rows" value={state.on_error === "skip" ? "Skipped" : "Stop the import"} />
+          <Fact label="Duplicates" value={state.dedupe ? "Skipped" : "Kept"} />
+          <Fact label="Duration" value={took === null ? NONE : formatDuration(took)} />
+          {mapping && mapping.shape !== "columns" && (
+            <Fact label="Rows are" value={shapeLabels[mapping.shape]} />
+          )}
+          {mapping?.shape === "columns" &&
+            (["input", "reference_output", "metadata"] as const).map((target) => (
+              <Fact
+                key={target}
+                label={roleLabels[target]}
+                value={targetText(mapping[target])}
+                title={targetText(mapping[target])}
+              />
+            ))}
+          {mapping?.shape === "columns" &&
+            (["key", "split", "tags"] as const)
+              .filter((name) => mapping[name])
+              .map((name) => <Fact key={name} label={roleLabels[name]} value={mapping[name]} />)}
+        </FactList>
+      </Disclosure>
+    </>
   );
 }
 

@@ -3,7 +3,7 @@ import { Link, useNavigate } from "react-router";
 import { useFailureCandidates } from "@/api/candidates";
 import type { Candidate, FailureCandidates, FailureFilter } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
-import { formatDifference, formatP, intervalText } from "@/components/evaluation/measures";
+import { formatP } from "@/components/evaluation/measures";
 import { formatCount, formatRuns } from "@/components/format";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import { newBatchPath, type StartState } from "@/components/replayStart";
@@ -55,15 +55,6 @@ export function Candidates({ projectId, fingerprint, filter, typical, mayReplay 
                     cell: ({ good }) => `${formatCount(good.count)} of ${formatCount(good.of)}`,
                   },
                   {
-                    header: "Difference in points",
-                    number: true,
-                    cell: ({ difference, ci }) => (
-                      <span title="The share of failed runs minus that of good runs, with its 95% interval">
-                        {points(difference)} ({intervalText(ci, points)})
-                      </span>
-                    ),
-                  },
-                  {
                     header: "Verdict",
                     cell: ({ separates, p_adjusted }) => (
                       <span
@@ -103,10 +94,6 @@ export function Candidates({ projectId, fingerprint, filter, typical, mayReplay 
       </QueryState>
     </section>
   );
-}
-
-function points(value: number): string {
-  return formatDifference("score", value);
 }
 
 function Words({ candidate: { title, moves_with, why_no_edit } }: { candidate: Candidate }) {

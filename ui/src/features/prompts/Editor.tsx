@@ -1,4 +1,4 @@
-import { Alert, Button, Checkbox, Radio, Select, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Button, Checkbox, Select, Stack, Text, TextInput } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
 import { IconAlertTriangle, IconCheck, IconInfoCircle } from "@tabler/icons-react";
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -428,30 +428,13 @@ interface AdvancedProps {
 }
 
 function Advanced({ draft, onChange }: AdvancedProps) {
-  const hasPlaceholders = draft.messages.some(({ kind }) => kind === "placeholder");
   return (
-    <Stack gap="sm">
-      <Checkbox
-        size="xs"
-        label="Messages are templates"
-        description="Turn it off for texts with {{ that is no variable. Placeholders are still replaced."
-        checked={draft.format === "mustache"}
-        onChange={(event) => onChange({ format: event.currentTarget.checked ? "mustache" : "none" })}
-      />
-      {(draft.format === "mustache" || hasPlaceholders) && (
-        <Radio.Group
-          size="xs"
-          label="A required variable without a value"
-          value={draft.missing}
-          onChange={(missing) => onChange({ missing: missing as Draft["missing"] })}
-        >
-          <Stack gap={4} mt={4}>
-            <Radio size="xs" value="error" label="is an error: the program gets no messages" />
-            <Radio size="xs" value="keep" label="keeps its tag as text, such as {{name}}" />
-            <Radio size="xs" value="empty" label="renders as nothing" />
-          </Stack>
-        </Radio.Group>
-      )}
-    </Stack>
+    <Checkbox
+      size="xs"
+      label="Messages are templates"
+      description="Turn it off for texts with {{ that is no variable. Placeholders are still replaced."
+      checked={draft.format === "mustache"}
+      onChange={(event) => onChange({ format: event.currentTarget.checked ? "mustache" : "none" })}
+    />
   );
 }

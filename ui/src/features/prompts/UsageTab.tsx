@@ -1,5 +1,5 @@
-import { Group, Skeleton, Switch, Text } from "@mantine/core";
-import { lazy, Suspense, useMemo, useState } from "react";
+import { Text } from "@mantine/core";
+import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 import { usePromptUsage } from "@/api/prompts";
 import type { Prompt, PromptUsage, PromptVersionUsage } from "@/api/types";
@@ -21,11 +21,8 @@ import {
 import { PageHint, PageMessage } from "@/components/PageMessage";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
 import classes from "./PromptPage.module.css";
-import { bucketTimes, type UsageChart, usageCharts, versionColor, versionLabel, windowOf } from "./usage";
+import { versionLabel, windowOf } from "./usage";
 
-const TimeChart = lazy(() => import("@/components/chart/TimeChart"));
-
-const HEIGHT = 170;
 /** The range of an address without one. */
 const DEFAULT_RANGE: Range = "30d";
 
@@ -41,19 +38,12 @@ export function UsageTab({ prompt }: { prompt: Prompt }) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: the filters change only with the address
   const window = useMemo(() => windowOf(filters, Date.now()), [params.toString()]);
   const query = usePromptUsage(prompt.id, window);
-  const [asTables, setAsTables] = useState(false);
   return (
     <div className={classes.body}>
-      <Group gap="sm" mb="sm">
+      <div className={classes.range}>
         <TimeRange filters={filters} params={params} onChange={setParams} />
-        <Switch
-          size="xs"
-          label="Tables"
-          checked={asTables}
-          onChange={(event) => setAsTables(event.currentTarget.checked)}
-        />
-      </Group>
-      <QueryState query={query} skeleton={<Loading />}>
+      </div>
+      <QueryState query={query} skeleton={<SkeletonRows count={3} height={30} />}>
         {(usage) =>
           usage.versions.length === 0 ? (
             <PageMessage title="No runs in this period.">
@@ -78,21 +68,11 @@ export function UsageTab({ prompt }: { prompt: Prompt }) {
                   {formatRuns(usage.other.totals.count)}.
                 </Text>
               )}
-              <Charts usage={usage} asTables={asTables} />
             </>
           )
         }
       </QueryState>
     </div>
-  );
-}
-
-function Loading() {
-  return (
-    <>
-      <SkeletonRows count={3} height={30} />
-      <Skeleton h={HEIGHT} />
-    </>
   );
 }
 
@@ -110,21 +90,16 @@ function UsageTable({ prompt, usage, filters }: TableProps) {
     {
       header: "Version",
       cell: (version) => (
-        <span className={classes.version}>
-          <span
-            className={classes.swatch}
-            style={{ background: `var(${versionColor(usage.versions.indexOf(version))})` }}
-            aria-hidden="true"
-          />
+        <>
           {version.exists && version.version !== null ? (
             <Link to={`?version=${version.version}`}>{versionLabel(version)}</Link>
           ) : (
             versionLabel(version)
           )}
           {!version.exists && version.version !== null && (
-            <span className={classes.dim}>not a version of this prompt</span>
+            <span className={classes.dim}> not a version of this prompt</span>
           )}
-        </span>
+        </>
       ),
     },
     {
@@ -141,8 +116,7 @@ function UsageTable({ prompt, usage, filters }: TableProps) {
         `${formatCount(totals.error_count)} of ${formatRuns(totals.ended_count)} that ended`,
       cell: ({ totals: { error_rate: rate } }) => (rate === null ? UNKNOWN : formatPercent(rate)),
     },
-    { header: "p50", number: true, cell: ({ totals }) => formatDuration(totals.duration_ms?.p50) },
-    { header: "p95", number: true, cell: ({ totals }) => formatDuration(totals.duration_ms?.p95) },
+    { header: "Duration, p95", number: true, cell: ({ totals }) => formatDuration(totals.duration_ms?.p95) },
     {
       header: "Tokens",
       number: true,
@@ -210,76 +184,4 @@ function runsOf(prompt: Prompt, { version }: PromptVersionUsage, filters: Filter
   if (version !== null) filter.set("prompt_version", version);
   const { range, start_after: after, start_before: before } = filters;
   return `/p/${prompt.project_id}/runs?${withTimeRange(filter, { preset: range, after, before })}`;
-}
-
-const dayFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeZone: "UTC" });
-const timeFormat = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-
-function Charts({ usage, asTables }: { usage: PromptUsage; asTables: boolean }) {
-  const charts = useMemo(() => usageCharts(usage), [usage]);
-  const times = useMemo(() => bucketTimes(usage), [usage]);
-  return (
-    <div className={classes.charts}>
-      {charts.map((chart) => (
-        <section
-          key={chart.id}
-          className={classes.chart}
-          aria-label={chart.title}
-          data-testid={`chart-${chart.id}`}
-        >
-          <h2 className={classes.heading}>{chart.title}</h2>
-          {asTables ? (
-            <ChartTable chart={chart} times={times} isDays={usage.bucket_seconds >= 86_400} />
-          ) : (
-            <div style={{ height: HEIGHT }}>
-              <Suspense>
-                <TimeChart
-                  label={`${chart.title} by version over time. Turn on “Tables” for the numbers.`}
-                  times={times}
-                  bucketSeconds={usage.bucket_seconds}
-                  series={chart.series}
-                  shape={chart.shape}
-                  height={HEIGHT}
-                  format={chart.format}
-                  steps={chart.steps}
-                />
-              </Suspense>
-            </div>
-          )}
-        </section>
-      ))}
-    </div>
-  );
-}
-
-interface ChartTableProps {
-  chart: UsageChart;
-  times: number[];
-  isDays: boolean;
-}
-
-/** The chart's numbers, newest first. */
-function ChartTable({ chart, times, isDays }: ChartTableProps) {
-  return (
-    <DataTable
-      label={`${chart.title}, numbers`}
-      maxHeight={HEIGHT}
-      columns={[
-        {
-          header: isDays ? "Day (UTC)" : "From",
-          cell: ({ time }) => (isDays ? dayFormat : timeFormat).format(time * 1000),
-        },
-        ...chart.series.map(({ label, values }) => ({
-          header: label,
-          number: true,
-          cell: ({ index }: { index: number }) => {
-            const value = values[index];
-            return value === null || value === undefined ? NONE : chart.format(value);
-          },
-        })),
-      ]}
-      rows={times.map((time, index) => ({ time, index })).reverse()}
-      rowKey={({ time }) => String(time)}
-    />
-  );
 }
