@@ -1,9 +1,7 @@
 package stats
 
 import (
-	"cmp"
 	"math"
-	"slices"
 
 	"gonum.org/v1/gonum/floats"
 	"gonum.org/v1/gonum/stat"
@@ -111,70 +109,6 @@ func averageSize(clusters [][]float64) float64 {
 		filled += min(1, float64(len(cluster)))
 	}
 	return values / filled
-}
-
-// GroupDifference is the mean of the values in a group less the mean of the others, where values come in clusters, such as the outputs
-// of one item: an interval by Student's t with C-1 degrees of freedom of √(C/(C-1) Σ_c (Σ_{i in c} r_i)²), with r_i the value less the
-// mean of its group over the size of that, and negative for the others. TooFew unless each group has values of two clusters,
-// NoVariation and no interval if neither group varies, OutOfDomain for different lengths or values that are not finite.
-func GroupDifference(values []float64, group []bool, clusters []int, alpha float64) Estimate {
-	if len(values) != len(group) || len(values) != len(clusters) || !finite(values...) || !level(alpha) {
-		return Estimate{Value: none(OutOfDomain)}
-	}
-	var sums, counts [2]float64
-	var seen [2]map[int]bool
-	for side := range seen {
-		seen[side] = map[int]bool{}
-	}
-	sideOf := func(i int) int {
-		if group[i] {
-			return 1
-		}
-		return 0
-	}
-	for i, x := range values {
-		side := sideOf(i)
-		sums[side] += x
-		counts[side]++
-		seen[side][clusters[i]] = true
-	}
-	if len(seen[0]) < 2 || len(seen[1]) < 2 {
-		return Estimate{Value: none(TooFew)}
-	}
-	means := [2]float64{sums[0] / counts[0], sums[1] / counts[1]}
-	influence := map[int]float64{}
-	for i, x := range values {
-		side := sideOf(i)
-		r := (x - means[side]) / counts[side]
-		if side == 0 {
-			r = -r
-		}
-		influence[clusters[i]] += r
-	}
-	e := Estimate{Value: some(means[1] - means[0])}
-	squares := sumOfSquares(influence)
-	c := float64(len(influence))
-	if !(squares > 1e-24) {
-		e.Flag = NoVariation
-		return e
-	}
-	half := studentQuantile(alpha, c-1) * math.Sqrt(c/(c-1)*squares)
-	e.CI = interval(*e.Value.Value-half, *e.Value.Value+half)
-	return e
-}
-
-// sumOfSquares adds in the order of clusters, so that rounding is the same each time.
-func sumOfSquares(byCluster map[int]float64) float64 {
-	keys := make([]int, 0, len(byCluster))
-	for key := range byCluster {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, cmp.Compare[int])
-	sum := 0.
-	for _, key := range keys {
-		sum += byCluster[key] * byCluster[key]
-	}
-	return sum
 }
 
 // ClusteredSpearman is [Spearman] of values that come in clusters. Its interval is that of the number of independent pairs that
