@@ -236,7 +236,7 @@ func maintenance(s httpapi.Services) []task {
 	return []task{
 		{"remove expired responses", seldom, s.Idempotency.RemoveExpired},
 		{"remove the files of imports", seldom, s.Datasets.RemoveLeftovers},
-		{"encrypt API keys of providers with the new secret", seldom, s.Providers.EncryptAgain},
+		{"encrypt API keys of providers with the new secret", seldom, s.Providers.Reencrypt},
 		{"delete the runs of deleted projects", 10 * time.Second, func(ctx context.Context) error { return s.Projects.Purge(ctx, s.Runs.DeleteProject) }},
 	}
 }

@@ -67,14 +67,14 @@ func (d deadLetter) message(topic string) *kgo.Record {
 // writeDeadLetters writes dead letters until all are acknowledged by all in-sync replicas. It runs after the healthy
 // records of the batch were handed on, so that those need not wait, and before the commit, so that no record is
 // skipped unwritten.
-func (r *tracesReceiver) writeDeadLetters(ctx context.Context, letters []deadLetter) error {
-	if len(letters) == 0 {
+func (r *tracesReceiver) writeDeadLetters(ctx context.Context, deadLetters []deadLetter) error {
+	if len(deadLetters) == 0 {
 		return nil
 	}
 	attempts := r.newAttempts(problemDeadLetters)
 	for {
-		messages := make([]*kgo.Record, 0, len(letters))
-		for _, letter := range letters {
+		messages := make([]*kgo.Record, 0, len(deadLetters))
+		for _, letter := range deadLetters {
 			messages = append(messages, letter.message(r.cfg.DeadLetterTopic))
 		}
 		// The results come in the order of acknowledgement.
@@ -86,17 +86,17 @@ func (r *tracesReceiver) writeDeadLetters(ctx context.Context, letters []deadLet
 		}
 		var left []deadLetter
 		var errs []error
-		for i, letter := range letters {
+		for i, letter := range deadLetters {
 			if err, ok := failed[messages[i]]; ok {
 				left, errs = append(left, letter), append(errs, err)
 				continue
 			}
 			r.count(ctx, letter)
 		}
-		if written := len(letters) - len(left); written > 0 {
+		if written := len(deadLetters) - len(left); written > 0 {
 			r.set.Logger.Warn("Wrote records that cannot be stored to the dead-letter topic",
 				zap.Int("records", written), zap.String("topic", r.cfg.DeadLetterTopic),
-				zap.String("reason", string(letters[0].reason)), zap.NamedError("first_error", letters[0].err))
+				zap.String("reason", string(deadLetters[0].reason)), zap.NamedError("first_error", deadLetters[0].err))
 		}
 		if len(left) == 0 {
 			attempts.succeeded()
@@ -105,7 +105,7 @@ func (r *tracesReceiver) writeDeadLetters(ctx context.Context, letters []deadLet
 		if err := attempts.wait(ctx, errs[0]); err != nil {
 			return err
 		}
-		letters = left
+		deadLetters = left
 	}
 }
 

@@ -45,7 +45,7 @@ type queue struct {
 	secured *kafka.Secured
 	topic   string
 	group   string
-	letters string
+	deadLetterTopic string
 	client  *kgo.Client
 	admin   *kadm.Client
 }
@@ -62,7 +62,7 @@ func fakeQueue(t *testing.T) (*queue, *kfake.Cluster) {
 func newQueue(t *testing.T, address string) *queue {
 	t.Helper()
 	name := rand.Text()
-	q := &queue{address: address, topic: name, group: name + ".store", letters: name + ".deadletter"}
+	q := &queue{address: address, topic: name, group: name + ".store", deadLetterTopic: name + ".deadletter"}
 	return q.create(t)
 }
 
@@ -79,7 +79,7 @@ func (q *queue) create(t *testing.T) *queue {
 	q.client, q.admin = client, kadm.NewClient(client)
 	_, err = q.admin.CreateTopic(t.Context(), partitions, 1, nil, q.topic)
 	require.NoError(t, err)
-	_, err = q.admin.CreateTopic(t.Context(), 1, 1, nil, q.letters)
+	_, err = q.admin.CreateTopic(t.Context(), 1, 1, nil, q.deadLetterTopic)
 	require.NoError(t, err)
 	return q
 }
@@ -92,7 +92,7 @@ func (q *queue) config() *Config {
 		cfg.TLS = &configtls.ClientConfig{Config: configtls.Config{CAFile: s.CAFile}}
 		cfg.Auth.SASL = &kafkaconfig.SASL{Mechanism: "PLAIN", Username: s.Username, Password: configopaque.String(s.Password)}
 	}
-	cfg.Topic, cfg.GroupID, cfg.DeadLetterTopic = q.topic, q.group, q.letters
+	cfg.Topic, cfg.GroupID, cfg.DeadLetterTopic = q.topic, q.group, q.deadLetterTopic
 	cfg.MaxBatchDelay = 10 * time.Millisecond
 	cfg.Retry.InitialInterval = 5 * time.Millisecond
 	cfg.Retry.MaxInterval = 50 * time.Millisecond
@@ -151,7 +151,7 @@ func (q *queue) waitDrained(t *testing.T) {
 // deadLetters reads n records of the dead-letter topic.
 func (q *queue) deadLetters(t *testing.T, n int) []*kgo.Record {
 	t.Helper()
-	client, err := kgo.NewClient(kgo.SeedBrokers(q.address), kgo.ConsumeTopics(q.letters))
+	client, err := kgo.NewClient(kgo.SeedBrokers(q.address), kgo.ConsumeTopics(q.deadLetterTopic))
 	require.NoError(t, err)
 	defer client.Close()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)

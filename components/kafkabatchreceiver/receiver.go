@@ -40,9 +40,9 @@ const (
 	// commitTimeout limits an attempt to commit. Together with handOverTimeout it is below the rebalance timeout (60
 	// s), since a rebalance waits for both.
 	commitTimeout = 10 * time.Second
-	// maxLetterBytes is the max.message.bytes of the dead-letter topic: one letter, or several short ones. More are
+	// maxDeadLetterBytes is the max.message.bytes of the dead-letter topic: one letter, or several short ones. More are
 	// written one after the other.
-	maxLetterBytes = 64 << 20
+	maxDeadLetterBytes = 64 << 20
 	// deliveryTimeout limits an attempt to write dead letters, unless an answer is pending: the client waits 20 s for
 	// it.
 	deliveryTimeout = 10 * time.Second
@@ -177,9 +177,9 @@ func (r *tracesReceiver) clientOptions() []kgo.Opt {
 		kgo.RetryBackoffFn(func(int) time.Duration { return retryBackoff }),
 		kgo.MetadataMinAge(metadataMinAge),
 
-		kgo.ProducerBatchMaxBytes(maxLetterBytes),
+		kgo.ProducerBatchMaxBytes(maxDeadLetterBytes),
 		kgo.RecordDeliveryTimeout(deliveryTimeout),
-		// Otherwise a letter without an answer is waited for without end, even when the receiver stops. A letter that
+		// Otherwise a dead letter without an answer is waited for without end, even when the receiver stops. A dead letter that
 		// is written twice is read twice.
 		kgo.AllowIdempotentProduceCancellation(),
 	}
@@ -366,11 +366,11 @@ func (r *tracesReceiver) handle(ctx context.Context, b *batch, before <-chan str
 	}
 	defer r.owned.handling.Release(1)
 
-	letters, err := r.deliver(ctx, b.entries)
+	deadLetters, err := r.deliver(ctx, b.entries)
 	if err != nil {
 		return err
 	}
-	if err := r.writeDeadLetters(ctx, letters); err != nil {
+	if err := r.writeDeadLetters(ctx, deadLetters); err != nil {
 		return err
 	}
 	if err := r.inTurn(ctx, before); err != nil {
@@ -402,7 +402,7 @@ func (r *tracesReceiver) inTurn(ctx context.Context, before <-chan struct{}) err
 // After a failure it retries one record until it is accepted, and then the others. So a store that is away for long
 // does not cost the memory and time of decoding whole batches for each attempt.
 func (r *tracesReceiver) deliver(ctx context.Context, entries []entry) ([]deadLetter, error) {
-	var letters []deadLetter
+	var deadLetters []deadLetter
 	attempts := r.newAttempts(problemDelivery)
 	for some := entries; len(entries) > 0; {
 		// The consumer may change its data, so each attempt decodes again.
@@ -420,15 +420,15 @@ func (r *tracesReceiver) deliver(ctx context.Context, entries []entry) ([]deadLe
 			if err != nil {
 				return nil, err
 			}
-			letters = append(letters, rejected...)
+			deadLetters = append(deadLetters, rejected...)
 		case attempts.exhausted():
 			attempts.dropped()
 			err = fmt.Errorf("no more retries left: %w", err)
 			_, decoded, undecodable = merge(entries)
 			for _, e := range decoded {
-				letters = append(letters, deadLetter{entry: e, reason: reasonRetriesExhausted, err: err})
+				deadLetters = append(deadLetters, deadLetter{entry: e, reason: reasonRetriesExhausted, err: err})
 			}
-			return append(letters, undecodable...), nil
+			return append(deadLetters, undecodable...), nil
 		default:
 			r.telemetry.KafkabatchRetries.Add(ctx, 1)
 			if err := attempts.wait(ctx, err); err != nil {
@@ -436,16 +436,16 @@ func (r *tracesReceiver) deliver(ctx context.Context, entries []entry) ([]deadLe
 			}
 			if entries = stillOwned(entries); len(entries) == 0 {
 				attempts.dropped()
-				return letters, nil
+				return deadLetters, nil
 			}
 			some = entries[:1]
 			continue
 		}
-		letters = append(letters, undecodable...)
+		deadLetters = append(deadLetters, undecodable...)
 		entries = entries[len(some):]
 		some = entries
 	}
-	return letters, nil
+	return deadLetters, nil
 }
 
 // handOn passes the spans of records to the next consumer. It returns how many there were.
@@ -469,15 +469,15 @@ func (r *tracesReceiver) separate(ctx context.Context, records []entry, refusal 
 	if len(records) == 1 {
 		return []deadLetter{{entry: records[0], reason: reasonRejected, err: refusal}}, nil
 	}
-	var letters []deadLetter
+	var deadLetters []deadLetter
 	for _, half := range [][]entry{records[:len(records)/2], records[len(records)/2:]} {
 		rejected, err := r.deliver(ctx, half)
 		if err != nil {
 			return nil, err
 		}
-		letters = append(letters, rejected...)
+		deadLetters = append(deadLetters, rejected...)
 	}
-	return letters, nil
+	return deadLetters, nil
 }
 
 // noteDelivered records the time between queueing and delivery. A record's time is from the clock of the machine that

@@ -396,7 +396,7 @@ func TestDeadLetterCannotBeWritten(t *testing.T) {
 	t.Parallel()
 	q, cluster := fakeQueue(t)
 	fault := cluster.Fault(kfake.Fault{
-		Keys: []kmsg.Key{kmsg.Produce}, Topic: q.letters, Err: kerr.InvalidRecord, Count: 3,
+		Keys: []kmsg.Key{kmsg.Produce}, Topic: q.deadLetterTopic, Err: kerr.InvalidRecord, Count: 3,
 	})
 	q.put(t, 0, []byte("no protobuf"))
 	q.fill(t, 0, 100)
@@ -486,7 +486,7 @@ func TestBrokerIsAwayAtStart(t *testing.T) {
 	require.NoError(t, err)
 
 	s, h := newStore(), &host{}
-	away := &queue{address: address, topic: "spans", group: "store", letters: "spans.deadletter"}
+	away := &queue{address: address, topic: "spans", group: "store", deadLetterTopic: "spans.deadletter"}
 	runWith(t, receivertest.NewNopSettings(metadata.Type), h, away.config(), s)
 	until(t, "the absence is reported", func() bool {
 		return slices.Contains(h.reported(), componentstatus.StatusRecoverableError)

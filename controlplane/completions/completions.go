@@ -193,7 +193,7 @@ func (c *Completing) Counted() providers.Money { return c.counted }
 func (c *Completing) Complete(ctx context.Context, events Events) (Completion, error) {
 	c.events = events
 	err := c.rounds(ctx)
-	if c.out.Attempts == 0 && (errors.Is(err, work.ErrLeaves) || errors.Is(err, work.ErrNotMine)) { // nothing was called
+	if c.out.Attempts == 0 && (errors.Is(err, work.ErrLeaves) || errors.Is(err, work.ErrFenced)) { // nothing was called
 		return c.out, err
 	}
 	c.record(ctx, err)

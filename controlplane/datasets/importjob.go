@@ -73,7 +73,7 @@ func (a *attempt) exec(ctx context.Context, db postgres.DB, name string, more pg
 	}
 	changed, err := db.Exec(ctx, name, args)
 	if err == nil && changed == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	return err
 }
@@ -131,7 +131,7 @@ func (a *attempt) startOver(ctx context.Context, hash []byte) error {
 	err := a.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		changed, err := tx.Exec(ctx, a.db.Statement("start over"), args)
 		if err == nil && changed.RowsAffected() == 0 {
-			err = work.ErrNotMine
+			err = work.ErrFenced
 		}
 		for _, name := range []string{"remove rows", "remove errors"} {
 			if err == nil {

@@ -300,7 +300,7 @@ func (a *attempt) store(ctx context.Context, b batch) error {
 		}
 		changed, err := tx.Exec(ctx, a.db.Statement("keep progress"), args)
 		if err == nil && changed.RowsAffected() == 0 {
-			err = work.ErrNotMine
+			err = work.ErrFenced
 		}
 		if err == nil {
 			err = a.addErrors(ctx, tx, kept)

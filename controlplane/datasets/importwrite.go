@@ -52,7 +52,7 @@ func (a *attempt) endRejected(ctx context.Context, failed *failure, rejected rej
 		for _, name := range []string{"keep progress", "end import"} {
 			changed, err := tx.Exec(ctx, a.db.Statement(name), args)
 			if err == nil && changed.RowsAffected() == 0 {
-				err = work.ErrNotMine
+				err = work.ErrFenced
 			}
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)
@@ -109,7 +109,7 @@ func (w *importWrite) write(ctx context.Context) error {
 		return err
 	}
 	if n := w.imp.Rejected + w.rejected.count; n > 0 && w.imp.OnError == "reject" {
-		return &failure{"rows_rejected", fmt.Sprintf("%d of %d rows are rejected. Nothing was imported. Mend them, or import with on_error=skip.", n, w.imp.Processed)}
+		return &failure{"rows_rejected", fmt.Sprintf("%d of %d rows are rejected. Nothing was imported. Fix them, or import with on_error=skip.", n, w.imp.Processed)}
 	}
 	written, err := w.plan(ctx, found)
 	if err != nil {
@@ -222,7 +222,7 @@ func (w *importWrite) succeed(ctx context.Context, written planned) error {
 		return fmt.Errorf("end the import: %w", err)
 	}
 	if changed.RowsAffected() == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	return nil
 }

@@ -62,7 +62,7 @@ func (c *checking) args(more pgx.NamedArgs) pgx.NamedArgs {
 func (c *checking) exec(ctx context.Context, name string, more pgx.NamedArgs) error {
 	changed, err := c.db.Exec(ctx, name, c.args(more))
 	if err == nil && changed == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	return err
 }
@@ -209,7 +209,7 @@ func (c *checking) store(ctx context.Context, found *neardup.Result) error {
 	err = c.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		changed, err := tx.Exec(ctx, c.db.Statement("complete check"), args)
 		if err == nil && changed.RowsAffected() == 0 {
-			err = work.ErrNotMine
+			err = work.ErrFenced
 		}
 		if err == nil {
 			_, err = tx.CopyFrom(ctx, pgx.Identifier{"near_duplicate_pairs"}, []string{"check_id", "number", "a_item_id", "b_item_id", "similarity", "across"},

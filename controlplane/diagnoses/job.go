@@ -67,7 +67,7 @@ func (t *try) do(ctx context.Context) error {
 		return err
 	}
 	if len(owner) == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	t.in = access.OfJob(owner[0].ProjectID)
 	if t.d, err = t.get(ctx, t.db, t.in, t.d.ID); err != nil {
@@ -197,7 +197,7 @@ func (t *try) limit(ctx context.Context, completing *completions.Completing) err
 	if err != nil {
 		return err //nolint:wrapcheck // it names the statement
 	}
-	taken, times, err := providers.NewPurse(t.d.MaxCostNanousd, spent.Cost+spent.Bounded).Take(ctx, *most, callAttempts)
+	taken, times, err := providers.NewBudget(t.d.MaxCostNanousd, spent.Cost+spent.Bounded).Take(ctx, *most, callAttempts)
 	if err != nil {
 		return err //nolint:wrapcheck // it is that of the job
 	}
@@ -214,7 +214,7 @@ func (t *try) store(ctx context.Context, answer *Answer) error {
 	if err != nil {
 		return fmt.Errorf("encode the answer: %w", err)
 	}
-	return work.Patiently(ctx, func() error { return t.exec(ctx, "store answer", pgx.NamedArgs{"answer": string(text)}) })
+	return work.Retry(ctx, func() error { return t.exec(ctx, "store answer", pgx.NamedArgs{"answer": string(text)}) })
 }
 
 // end ends the diagnosis.
@@ -238,7 +238,7 @@ func (t *try) exec(ctx context.Context, statement string, args pgx.NamedArgs) er
 	args["id"], args["try"] = t.d.ID, t.id
 	changed, err := t.db.Exec(ctx, statement, args)
 	if err == nil && changed == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	return err
 }

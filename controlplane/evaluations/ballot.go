@@ -47,7 +47,7 @@ type storedVote struct {
 func (a *attempt) findVotes(ctx context.Context, after, last int32, escalated bool, ballots chan<- ballot) error {
 	for {
 		var found ballotPage
-		err := work.Patiently(ctx, func() (err error) {
+		err := work.Retry(ctx, func() (err error) {
 			found, err = a.nextBallots(ctx, after, last, escalated)
 			return err
 		})
@@ -107,7 +107,7 @@ func (a *attempt) send(ctx context.Context, list []ballot, ballots chan<- ballot
 	for i := range list {
 		select {
 		case ballots <- list[i]:
-		case <-a.halt.reached:
+		case <-a.stopping.reached:
 			return nil
 		case <-ctx.Done():
 			return context.Cause(ctx)

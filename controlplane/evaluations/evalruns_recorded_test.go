@@ -93,7 +93,7 @@ func TestEvaluateRecordedRuns(t *testing.T) {
 		assert.Equal(t, "gpt-5", *result.Model)
 	}
 
-	// The same again: the dataset has these items, one of which a person mended. No vote on the others is made again.
+	// The same again: the dataset has these items, one of which a person fixed. No vote on the others is made again.
 	edited := items[0].ItemId
 	w := e.Do(t, http.MethodPatch, "/v1/datasets/"+dataset.Id.String()+"/items/"+edited.String(), `{"reference_output":"42"}`, as)
 	require.Equal(t, http.StatusOK, w.Code, w.Body)

@@ -97,7 +97,7 @@ func New(
 ) *Service {
 	s := &Service{gradingTime, postgres.NewDB(pool, queries), queue, sets, models, completed, recorded, postgres.Clock(now), log}
 	work.Register(queue, s.run)
-	work.Register(queue, s.summarizeAgain)
+	work.Register(queue, s.resummarize)
 	queue.Recover(work.Kind{
 		Name: "evaluation", DB: s.db,
 		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {

@@ -30,8 +30,8 @@ const (
 	settleTime = 10 * time.Second
 	// maxCalls is how many outputs are made at once, whatever connections allow.
 	maxCalls = 256
-	// hopeless is how many outputs of a side may fail one after the other, for a reason that only a person can mend, before the evaluation fails.
-	hopeless = 10
+	// maxPermanentFailures is how many outputs of a side may fail one after the other, for a reason that only a person can fix, before the evaluation fails.
+	maxPermanentFailures = 10
 )
 
 // attempt works on an evaluation.
@@ -47,15 +47,15 @@ type attempt struct {
 	// about is in the metadata of the runs of votes.
 	about  map[string]any
 	panels []readyPanel
-	purse  *providers.Purse
+	budget  *providers.Budget
 	calls  int // at once
-	halt   halt
-	halts  judgeHalts
+	stopping stopping
+	stoppedJudges stoppedJudges
 }
 
 // run does the job of an evaluation.
 func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
-	a := &attempt{Service: s, id: uuid.New(), halt: halt{reached: make(chan struct{})}}
+	a := &attempt{Service: s, id: uuid.New(), stopping: stopping{reached: make(chan struct{})}}
 	job, _ := work.JobOf(ctx)
 	begun, err := s.db.Exec(ctx, "begin evaluation", pgx.NamedArgs{"id": args.EvaluationID, "attempt": a.id, "job": job, "now": s.now()})
 	if err != nil || begun == 0 { // it ended, was deleted, or has another job
@@ -83,7 +83,7 @@ func (a *attempt) load(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if len(owner) == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	if a.e, err = a.get(ctx, a.db, access.OfJob(owner[0].ProjectID), owner[0].Kind, id); err != nil {
 		return err
@@ -139,7 +139,7 @@ func (a *attempt) closeCancelled(ctx context.Context) error {
 	return settled(ctx, func(late bool) (bool, error) {
 		closed, err := a.db.Exec(ctx, "close evaluation", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "late": late})
 		if err == nil && closed == 0 && late {
-			err = work.ErrNotMine
+			err = work.ErrFenced
 		}
 		return closed > 0, err
 	})
@@ -173,12 +173,12 @@ func (a *attempt) makeAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if a.halt.failure != nil {
-		return a.finish(ctx, StatusFailed, nil, a.halt.failure, nil)
+	if a.stopping.failure != nil {
+		return a.finish(ctx, StatusFailed, nil, a.stopping.failure, nil)
 	}
 	var stopped *StopReason
-	if a.halt.reason != "" {
-		stopped = &a.halt.reason
+	if a.stopping.reason != "" {
+		stopped = &a.stopping.reason
 	}
 	return a.finish(ctx, StatusSucceeded, stopped, nil, at)
 }
@@ -214,7 +214,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	if err != nil {
 		return err //nolint:wrapcheck // it names the statement
 	}
-	a.purse = providers.NewPurse(a.e.MaxCostNanousd, cost.Cost+cost.Bounded)
+	a.budget = providers.NewBudget(a.e.MaxCostNanousd, cost.Cost+cost.Bounded)
 	a.about = map[string]any{"evaluation_id": a.e.ID, "dataset_id": a.e.DatasetID}
 	a.caller = completions.Caller{
 		Projects: access.OfJob(a.e.ProjectID), Project: a.e.ProjectID, Feature: a.e.feature(), Source: runmodel.SourceEvaluation,
@@ -283,7 +283,7 @@ func (a *attempt) end(ctx context.Context, status Status, stopped *StopReason, f
 	}
 	changed, err := a.db.Exec(ctx, "end evaluation", args)
 	if err == nil && changed == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	return err
 }
@@ -321,7 +321,7 @@ func (a *attempt) finish(ctx context.Context, status Status, stopped *StopReason
 			return err
 		}
 		if stored == 0 && len(rows) > 0 {
-			return work.ErrNotMine
+			return work.ErrFenced
 		}
 		rows = rows[:0]
 	}
@@ -347,7 +347,7 @@ func (a *attempt) storePanelScores(ctx context.Context, scores []panelScore) err
 			return err
 		}
 		if stored == 0 {
-			return work.ErrNotMine
+			return work.ErrFenced
 		}
 	}
 	return nil

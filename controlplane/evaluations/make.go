@@ -72,7 +72,7 @@ func (a *attempt) make(ctx context.Context) (*float64, error) {
 		}
 		switch {
 		case part.pilot:
-			if err := a.estimateAgain(ctx, part.last); err != nil {
+			if err := a.reestimate(ctx, part.last); err != nil {
 				return nil, err
 			}
 		case a.config.StopEarly && part.share < 1:
@@ -81,7 +81,7 @@ func (a *attempt) make(ctx context.Context) (*float64, error) {
 				return nil, err
 			}
 			if decided {
-				a.halt.set(StopDecided, nil)
+				a.stopping.set(StopDecided, nil)
 				return &part.share, nil
 			}
 		}
@@ -92,7 +92,7 @@ func (a *attempt) make(ctx context.Context) (*float64, error) {
 
 func (a *attempt) stopped() bool {
 	select {
-	case <-a.halt.reached:
+	case <-a.stopping.reached:
 		return true
 	default:
 		return false
@@ -176,7 +176,7 @@ func doTasks[T, R any](ctx context.Context, a *attempt, tasks <-chan T, rows cha
 			continue // it stays missing
 		}
 		var made *R
-		err := work.Patiently(ctx, func() (err error) {
+		err := work.Retry(ctx, func() (err error) {
 			made, err = do(ctx, t)
 			return err
 		})
@@ -260,7 +260,7 @@ func (a *attempt) nextPage(ctx context.Context, after, last int32) (*page, error
 func (a *attempt) find(ctx context.Context, after, last int32, tasks chan<- task) error {
 	for {
 		var p *page
-		err := work.Patiently(ctx, func() (err error) {
+		err := work.Retry(ctx, func() (err error) {
 			p, err = a.nextPage(ctx, after, last)
 			return err
 		})
@@ -276,7 +276,7 @@ func (a *attempt) find(ctx context.Context, after, last int32, tasks chan<- task
 					}
 					select {
 					case tasks <- task{number, side, repeat, item, p.sources[side][sourceKey{item.ItemID, repeat}]}:
-					case <-a.halt.reached:
+					case <-a.stopping.reached:
 						return nil
 					case <-work.Leaving(ctx):
 						return nil
@@ -322,7 +322,7 @@ func (a *attempt) storeOutputs(ctx context.Context, batch []row) error {
 	return a.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		changed, err := tx.Exec(ctx, "store outputs", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "rows": string(text)})
 		if err == nil && changed == 0 {
-			return work.ErrNotMine
+			return work.ErrFenced
 		}
 		if err != nil {
 			return err

@@ -72,7 +72,7 @@ func (a *attempt) output(ctx context.Context, t task) (*row, error) {
 	if err != nil {
 		return a.failedRow(ctx, &made, err)
 	}
-	a.halt.note(t.side, nil)
+	a.stopping.note(t.side, nil)
 	made.fill(done)
 	_, err = a.grade(context.WithoutCancel(ctx), &made, t.item, grading{}) // the answer is paid
 	return &made, err
@@ -80,12 +80,12 @@ func (a *attempt) output(ctx context.Context, t task) (*row, error) {
 
 // failedRow stores a failure as the output, unless it says that the attempt cannot go on.
 func (a *attempt) failedRow(ctx context.Context, made *row, err error) (*row, error) {
-	refused, halted, err := a.failure(ctx, err)
-	if refused == nil || halted {
+	refused, stopped, err := a.failure(ctx, err)
+	if refused == nil || stopped {
 		return nil, err
 	}
 	made.Status, made.ErrorCode, made.ErrorDetail, made.CreatedAt = OutputFailed, &refused.Code, new(utf8text.Storable(refused.Error())), a.now()
-	a.halt.note(made.Side, refused)
+	a.stopping.note(made.Side, refused)
 	return made, nil
 }
 

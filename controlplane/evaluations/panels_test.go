@@ -296,10 +296,10 @@ func TestStoppedJudgeIsSaid(t *testing.T) {
 	session, project := e.SetUp(t)
 	as := apitest.Cookie(session)
 	e.Work(t)
-	var mended atomic.Bool
+	var fixed atomic.Bool
 	server := provider.Start(t, provider.Options{Answer: apitest.Judging(func(q *provider.Request, n int) *provider.Reply {
 		switch {
-		case q.Model == "judge-2" && !mended.Load():
+		case q.Model == "judge-2" && !fixed.Load():
 			return &provider.Reply{Error: &provider.Error{Status: http.StatusUnauthorized, Type: "invalid_request_error", Message: "Incorrect API key"}}
 		case n < 0 || q.Model == "judge-2" && n == 7:
 			return apitest.Voted("fail")
@@ -337,7 +337,7 @@ func TestStoppedJudgeIsSaid(t *testing.T) {
 	labelled := awaitLabels(t, e, as, ended.Id, func(l *contract.PanelLabels) bool { return l != nil })
 	assert.Equal(t, stopped, labelled.Summary.Panels[0].Judges[1].Stopped)
 
-	mended.Store(true)
+	fixed.Store(true)
 	apitest.Must[contract.EvalRun](t, e.Do(t, http.MethodPost, base+"/_actions/resume", `{"retry_failed":true}`, as), http.StatusOK)
 	again := evaluated(t, e, as, ended.Id)
 	assert.Zero(t, again.Accounting.Pending)

@@ -356,6 +356,6 @@ func (p *plan) incompatible() error {
 	}
 	return &problem.Error{
 		Kind: problem.Invalid, Code: "items_incompatible", Fields: fields,
-		Detail: fmt.Sprintf("%d of %d items cannot be rendered. Say with variables_map where the values are, mend the items, or skip them with on_incompatible.", p.estimate.Incompatible, p.estimate.Items),
+		Detail: fmt.Sprintf("%d of %d items cannot be rendered. Say with variables_map where the values are, fix the items, or skip them with on_incompatible.", p.estimate.Incompatible, p.estimate.Items),
 	}
 }

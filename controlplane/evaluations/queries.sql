@@ -89,7 +89,7 @@ LEFT JOIN evaluation_outputs o ON o.evaluation_id = i.evaluation_id AND o.number
 ORDER BY i.number
 
 -- name: store outputs
-WITH mine AS (
+WITH owned AS (
 	SELECT id FROM evaluations
 	WHERE id = @id AND (attempt = @attempt AND status = 'running' OR leaving = @attempt AND status = 'cancelled') FOR UPDATE),
 stored AS (
@@ -97,14 +97,14 @@ stored AS (
 		finish_reason, duration_ms, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanousd, requests, scores, created_at, run_failed)
 	SELECT m.id, r.number, r.side, r.repeat, r.status, r.error_code, r.error_detail, r.output, r.message, r.run_id, r.model, r.fingerprint,
 		r.finish_reason, r.duration_ms, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_tokens, r.reasoning_tokens, r.cost_nanousd, r.requests, r.scores, r.created_at, r.run_failed
-	FROM mine m, json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, status text, error_code text, error_detail text, output text, message text,
+	FROM owned m, json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, status text, error_code text, error_detail text, output text, message text,
 		run_id uuid, model text, fingerprint text, finish_reason text, duration_ms double precision, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint,
 		cache_write_tokens bigint, reasoning_tokens bigint, cost_nanousd bigint, requests integer, scores text, created_at timestamptz, run_failed boolean)
 	ON CONFLICT (evaluation_id, number, side, repeat) DO NOTHING
 	RETURNING status)
 UPDATE evaluations e SET outputs_done = e.outputs_done + s.done, outputs_failed = e.outputs_failed + s.failed
 FROM (SELECT count(*) AS done, count(*) FILTER (WHERE status = 'failed') AS failed FROM stored) s
-WHERE e.id = (SELECT id FROM mine)
+WHERE e.id = (SELECT id FROM owned)
 
 -- name: list items to judge
 SELECT number, ordinal FROM evaluation_items WHERE evaluation_id = @id AND number > @after AND number <= @last AND status <> 'skipped' ORDER BY number LIMIT @limit
@@ -126,7 +126,7 @@ WHERE v.cache_key = ANY(@keys) AND v.status = 'ok' AND NOT v.cached AND e.projec
 ORDER BY v.cache_key, v.created_at
 
 -- name: store votes
-WITH mine AS (
+WITH owned AS (
 	SELECT id FROM evaluations
 	WHERE id = @id AND (attempt = @attempt AND status = 'running' OR leaving = @attempt AND status = 'cancelled') FOR UPDATE),
 stored AS (
@@ -135,7 +135,7 @@ stored AS (
 	SELECT m.id, r.number, r.side, r.repeat, r.panel, r.judge, r.vote, r.swapped, r.status, r.value, r.label, r.reason, r.raw, r.error_code, r.error_detail, r.truncated,
 		r.cached, decode(r.cache_key, 'hex'), r.requests, r.model, r.run_id, r.duration_ms, r.input_tokens, r.output_tokens, r.cache_read_tokens, r.cache_write_tokens,
 		r.reasoning_tokens, r.cost_nanousd, r.created_at
-	FROM mine m, json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, panel smallint, judge smallint, vote smallint, swapped boolean, status text,
+	FROM owned m, json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, panel smallint, judge smallint, vote smallint, swapped boolean, status text,
 		value double precision, label text, reason text, raw text, error_code text, error_detail text, truncated boolean, cached boolean, cache_key text, requests integer,
 		model text, run_id uuid, duration_ms double precision, input_tokens bigint, output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint,
 		reasoning_tokens bigint, cost_nanousd bigint, created_at timestamptz)
@@ -143,7 +143,7 @@ stored AS (
 	RETURNING number, status)
 UPDATE evaluations e SET votes_done = e.votes_done + s.done, votes_failed = e.votes_failed + s.failed
 FROM (SELECT count(*) AS done, count(*) FILTER (WHERE status <> 'ok') AS failed FROM stored WHERE number > 0) s
-WHERE e.id = (SELECT id FROM mine)
+WHERE e.id = (SELECT id FROM owned)
 
 -- name: read votes
 SELECT number, side, repeat, panel, judge, vote, swapped, status, value, label, cached, cost_nanousd, duration_ms, requests
@@ -201,9 +201,9 @@ WHERE i.evaluation_id = @id AND i.number = ANY(@numbers) AND s ->> 'name' = @sco
 -- name: store panel scores
 UPDATE evaluation_outputs o SET scores = (
 	SELECT coalesce(jsonb_agg(s), '[]') || r.scores FROM jsonb_array_elements(o.scores::jsonb) s WHERE s ->> 'name' <> ALL(@names::text[]))::text
-FROM (SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt FOR UPDATE) mine,
+FROM (SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt FOR UPDATE) owned,
 	json_to_recordset(@rows) AS r(number integer, side smallint, repeat smallint, scores jsonb)
-WHERE o.evaluation_id = mine.id AND o.number = r.number AND o.side = r.side AND o.repeat = r.repeat
+WHERE o.evaluation_id = owned.id AND o.number = r.number AND o.side = r.side AND o.repeat = r.repeat
 
 -- name: settle items
 UPDATE evaluation_items i SET status = CASE
@@ -241,8 +241,8 @@ SELECT number, ordinal, item_id, content_hash, status, reason FROM evaluation_it
 
 -- name: store items
 UPDATE evaluation_items i SET status = r.status, metrics = r.metrics
-FROM (SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt FOR UPDATE) mine, json_to_recordset(@rows) AS r(number integer, status text, metrics jsonb)
-WHERE i.evaluation_id = mine.id AND i.number = r.number
+FROM (SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt FOR UPDATE) owned, json_to_recordset(@rows) AS r(number integer, status text, metrics jsonb)
+WHERE i.evaluation_id = owned.id AND i.number = r.number
 
 -- name: end evaluation
 UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') AND @status <> 'failed' THEN status ELSE @status END, primary_metric = coalesce(primary_metric, @primary), stop_reason = @stop_reason, error_code = @error_code, error_detail = @error_detail,
@@ -343,19 +343,19 @@ WHERE o.evaluation_id = @id AND o.run_lookup IN ('waiting', 'ungraded') AND (o.n
 ORDER BY o.number, o.repeat LIMIT @limit
 
 -- name: fill results
-WITH mine AS (
+WITH owned AS (
 	SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt FOR UPDATE),
 filled AS (
 	UPDATE evaluation_outputs o SET run_lookup = nullif(r.run_lookup, ''), duration_ms = r.duration_ms, input_tokens = r.input_tokens, output_tokens = r.output_tokens,
 		cache_read_tokens = r.cache_read_tokens, cache_write_tokens = r.cache_write_tokens, reasoning_tokens = r.reasoning_tokens, cost_nanousd = r.cost_nanousd,
 		scores = r.scores
-	FROM mine m, json_to_recordset(@rows) AS r(number integer, repeat smallint, run_lookup text, duration_ms double precision, input_tokens bigint,
+	FROM owned m, json_to_recordset(@rows) AS r(number integer, repeat smallint, run_lookup text, duration_ms double precision, input_tokens bigint,
 		output_tokens bigint, cache_read_tokens bigint, cache_write_tokens bigint, reasoning_tokens bigint, cost_nanousd bigint, added_nanousd bigint, scores text)
 	WHERE o.evaluation_id = m.id AND o.number = r.number AND o.side = 0 AND o.repeat = r.repeat AND o.run_lookup IN ('waiting', 'ungraded')
 	RETURNING r.added_nanousd AS added)
 UPDATE evaluations e SET results_cost_nanousd = e.results_cost_nanousd + s.cost, results_costed = e.results_costed + s.costed
 FROM (SELECT coalesce(sum(added), 0) AS cost, count(added) AS costed FROM filled) s
-WHERE e.id = (SELECT id FROM mine)
+WHERE e.id = (SELECT id FROM owned)
 
 -- name: list source outputs
 SELECT i.item_id, i.content_hash, o.number, o.side, o.repeat, o.status, o.error_code, o.error_detail, o.output, o.message, o.run_id, o.model, o.fingerprint,

@@ -22,9 +22,9 @@ import (
 )
 
 const (
-	// runsWait is how long runs of results are waited for after the end of an eval-run: they may still be on their way. runsAgain is the
+	// runsWait is how long runs of results are waited for after the end of an eval-run: they may still be on their way. rerunsJob is the
 	// time between two looks.
-	runsWait, runsAgain = time.Minute, 2 * time.Second
+	runsWait, rerunsJob = time.Minute, 2 * time.Second
 	// lookedUp is how many results are filled in at once.
 	lookedUp = 100
 	// maxRunCost is the most that a run can have cost, in dollars: clients may send any number.
@@ -97,7 +97,7 @@ type filledResult struct {
 }
 
 // readRuns fills in what results lack from their runs, and grades what could not be graded without. While runs are missing, it returns a
-// [*work.AgainError]; after a while it says that they are not known.
+// [*work.RetryLaterError]; after a while it says that they are not known.
 func (a *attempt) readRuns(ctx context.Context) error {
 	last := a.e.FinishedAt == nil || a.now().Sub(*a.e.FinishedAt) >= runsWait
 	missing, number, repeat := false, int32(0), 0
@@ -120,7 +120,7 @@ func (a *attempt) readRuns(ctx context.Context) error {
 		}
 	}
 	if missing {
-		return &work.AgainError{After: runsAgain}
+		return &work.RetryLaterError{After: rerunsJob}
 	}
 	return nil
 }
@@ -286,7 +286,7 @@ func (a *attempt) storeFilled(ctx context.Context, filled []filledResult) error 
 	}
 	changed, err := a.db.Exec(ctx, "fill results", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "rows": string(text)})
 	if err == nil && changed == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	return err
 }

@@ -21,8 +21,8 @@ const votesAtOnce = 8
 // apart returns an attempt that asks judges without an evaluation.
 func (s *Service) apart(panels []readyPanel, caller completions.Caller, maxCost *providers.Money, allowUnpriced bool) *attempt {
 	return &attempt{
-		Service: s, e: Evaluation{ProjectID: caller.Project, MaxCostNanousd: maxCost, AllowUnpriced: allowUnpriced}, halt: halt{reached: make(chan struct{})},
-		purse: providers.NewPurse(maxCost, 0), panels: panels, caller: caller,
+		Service: s, e: Evaluation{ProjectID: caller.Project, MaxCostNanousd: maxCost, AllowUnpriced: allowUnpriced}, stopping: stopping{reached: make(chan struct{})},
+		budget: providers.NewBudget(maxCost, 0), panels: panels, caller: caller,
 	}
 }
 
@@ -168,7 +168,7 @@ var passing = map[string]bool{
 // codeBusy says that a connection has no place for a call.
 const codeBusy = "provider_busy"
 
-// NeedsPerson reports whether only a person can mend the failure of a vote.
+// NeedsPerson reports whether only a person can fix the failure of a vote.
 func (v *Vote) NeedsPerson() bool { return v.ErrorCode != nil && providers.NeedsPerson(*v.ErrorCode) }
 
 // scoringOne is an output while it is scored.
@@ -307,7 +307,7 @@ func (sc *Scorer) Score(ctx context.Context, r *ScoreRequest) (*Scored, error) {
 			return nil, err
 		}
 	}
-	one.out.Spent = one.purse.Spent()
+	one.out.Spent = one.budget.Spent()
 	for _, key := range slices.SortedFunc(maps.Keys(one.made), compareVotes) {
 		one.out.Votes = append(one.out.Votes, *one.made[key])
 	}

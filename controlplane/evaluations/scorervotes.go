@@ -73,7 +73,7 @@ func (o *scoringOne) keep(ctx context.Context, key voteKey, one *asked, row *vot
 		return nil
 	}
 	vote := o.panels[key.Panel].shown(row)
-	if err := work.Patiently(context.WithoutCancel(ctx), func() error { return o.request.Keep(context.WithoutCancel(ctx), &vote) }); err != nil {
+	if err := work.Retry(context.WithoutCancel(ctx), func() error { return o.request.Keep(context.WithoutCancel(ctx), &vote) }); err != nil {
 		return err
 	}
 	o.made[key] = &vote
@@ -81,9 +81,9 @@ func (o *scoringOne) keep(ctx context.Context, key voteKey, one *asked, row *vot
 }
 
 func (o *scoringOne) reason() StopReason {
-	o.halt.mu.Lock()
-	defer o.halt.mu.Unlock()
-	return o.halt.reason
+	o.stopping.mu.Lock()
+	defer o.stopping.mu.Unlock()
+	return o.stopping.reason
 }
 
 // panelScore makes the score of a panel of its votes.

@@ -15,13 +15,13 @@ import (
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
-// stopJudge keeps why a judge is asked no more: what summarizes may be another job, after a cancellation or a change of labels.
+// stopJudge keeps why a judge is stopped: what summarizes may be another job, after a cancellation or a change of labels.
 func (a *attempt) stopJudge(ctx context.Context, p, j int, failure *problem.Error) error {
-	if a.halts.allStopped(a.panels) {
-		a.halt.set("", failure)
+	if a.stoppedJudges.allStopped(a.panels) {
+		a.stopping.set("", failure)
 	}
 	ctx = context.WithoutCancel(ctx) // as what was answered is stored
-	return work.Patiently(ctx, func() error {
+	return work.Retry(ctx, func() error {
 		_, err := a.db.Exec(ctx, "stop judge", pgx.NamedArgs{
 			"id": a.e.ID, "attempt": a.id, "panel": p, "judge": j, "error_code": failure.Code, "error_detail": utf8text.Storable(failure.Error()),
 		})
@@ -52,7 +52,7 @@ func (a *attempt) readStops(ctx context.Context) (map[judgePlace]*panel.Stopped,
 	stops := map[judgePlace]*panel.Stopped{}
 	for _, row := range rows {
 		stops[judgePlace{row.Panel, row.Judge}] = &panel.Stopped{
-			Failures: hopeless, Error: panel.Failure{Code: row.ErrorCode, Detail: cut(row.ErrorDetail)}, Remedy: remedyOf(row.ErrorCode),
+			Failures: maxPermanentFailures, Error: panel.Failure{Code: row.ErrorCode, Detail: cut(row.ErrorDetail)}, Remedy: remedyOf(row.ErrorCode),
 		}
 	}
 	return stops, nil
@@ -68,7 +68,7 @@ func remedyOf(code string) string {
 	if fixedFor[code] {
 		return "Start another evaluation with another connection, model or parameters for it. Votes of the others are used again."
 	}
-	return "Mend that, then resume, with failed votes, too."
+	return "Fix that, then resume, with failed votes, too."
 }
 
 // stoppedWords names the judges for whose votes items wait, empty if there are none.

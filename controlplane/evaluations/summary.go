@@ -281,8 +281,8 @@ func (a *attempt) lastLevel(r *results) float64 {
 	return primaryShare * level
 }
 
-// estimateAgain estimates the cost from what the first items cost. With judges the estimate from tokens stays, which has their votes.
-func (a *attempt) estimateAgain(ctx context.Context, last int32) error {
+// reestimate estimates the cost from what the first items cost. With judges the estimate from tokens stays, which has their votes.
+func (a *attempt) reestimate(ctx context.Context, last int32) error {
 	if len(a.panels) > 0 {
 		return nil
 	}

@@ -67,7 +67,7 @@ func TestTrend(t *testing.T) {
 	assert.Equal(t, trend, trendOf(second, ""), "it is the primary metric")
 	assert.Equal(t, first, trendOf(first, "").Points[0].EvalRunId)
 
-	// All ten items that were mended are of one batch: in batches, that may be chance.
+	// All ten items that were fixed are of one batch: in batches, that may be chance.
 	gate := func(more string) *httptest.ResponseRecorder {
 		body := fmt.Sprintf(`{"candidate":%q,"baseline":%q,"metric":"correct","margin":0%s}`, second, first, more)
 		return e.Do(t, http.MethodPost, "/v1/gates/_actions/check", body, as)

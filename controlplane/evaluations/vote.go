@@ -117,7 +117,7 @@ func (a *attempt) storeVotes(ctx context.Context, batch []voteRow) error {
 	}
 	changed, err := a.db.Exec(ctx, "store votes", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "rows": string(text)})
 	if err == nil && changed == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	return err
 }
@@ -127,7 +127,7 @@ func (a *attempt) ask(ctx context.Context, b *ballot) (*voteRow, error) {
 	if b.made != nil {
 		return b.made, nil
 	}
-	if a.halts.stopped(b.Panel, b.Judge) {
+	if a.stoppedJudges.stopped(b.Panel, b.Judge) {
 		return nil, nil //nolint:nilnil // it stays missing
 	}
 	made := voteRow{voteKey: b.voteKey, CacheKey: hex.EncodeToString(b.cacheKey), Truncated: len(b.question.Cut) > 0, CreatedAt: a.now()}
@@ -148,7 +148,7 @@ func (a *attempt) ask(ctx context.Context, b *ballot) (*voteRow, error) {
 		vote := b.question.Read(done.Last.Result)
 		made.keep(&vote)
 		if vote.Status != judge.StatusParseError && vote.Status != judge.StatusOffScale || try == voteTries {
-			a.halts.note(b.Panel, b.Judge, nil)
+			a.stoppedJudges.note(b.Panel, b.Judge, nil)
 			return &made, nil
 		}
 		messages = append(messages[:len(messages):len(messages)], b.question.Reminder())
@@ -222,11 +222,11 @@ func (v *voteRow) keep(vote *judge.Vote) {
 // failedVote stores a failure as the vote, unless it says that the attempt cannot go on.
 func (a *attempt) failedVote(ctx context.Context, made *voteRow, b *ballot, err error) (*voteRow, error) {
 	cause := err
-	refused, halted, err := a.failure(ctx, cause)
-	if refused == nil || halted {
+	refused, stopped, err := a.failure(ctx, cause)
+	if refused == nil || stopped {
 		return nil, err
 	}
-	if a.halts.note(b.Panel, b.Judge, refused) {
+	if a.stoppedJudges.note(b.Panel, b.Judge, refused) {
 		if err := a.stopJudge(ctx, b.Panel, b.Judge, refused); err != nil {
 			return nil, err
 		}
@@ -257,17 +257,17 @@ func (a *attempt) begin(ctx context.Context, caller *completions.Caller, name st
 
 // complete completes a call of a connection with a name within the cap of the evaluation. It returns nil if the money is spent.
 func (a *attempt) complete(ctx context.Context, name string, completing *completions.Completing) (*completions.Completion, error) {
-	if most := completing.Most(); a.purse.Limited() && most != nil {
-		taken, times, err := a.purse.Take(ctx, *most, a.caller.Attempts)
+	if most := completing.Most(); a.budget.Limited() && most != nil {
+		taken, times, err := a.budget.Take(ctx, *most, a.caller.Attempts)
 		if err != nil {
 			return nil, err
 		}
 		if times == 0 {
-			a.halt.set(StopMaxCost, nil)
+			a.stopping.set(StopMaxCost, nil)
 			return nil, nil //nolint:nilnil // the money is spent
 		}
 		completing.Limit(taken, times)
-		defer func() { a.purse.GiveBack(taken, completing.Counted()) }()
+		defer func() { a.budget.GiveBack(taken, completing.Counted()) }()
 	}
 	done, err := completing.Complete(ctx, nil)
 	if refused := problem.Of(err); refused != nil && refused.Code == problem.CodeNotFound { // the rest was read before
@@ -276,8 +276,8 @@ func (a *attempt) complete(ctx context.Context, name string, completing *complet
 	return &done, err //nolint:wrapcheck // it is for the user
 }
 
-// failure returns what an error says of an output or vote. It is halted if money is spent. The error is nil unless the attempt cannot go on.
-func (a *attempt) failure(ctx context.Context, err error) (refused *problem.Error, halted bool, _ error) {
+// failure returns what an error says of an output or vote. It is stopped if money is spent. The error is nil unless the attempt cannot go on.
+func (a *attempt) failure(ctx context.Context, err error) (refused *problem.Error, stopped bool, _ error) {
 	refused = problem.Of(err)
 	var failed *llm.Error
 	switch provider := errors.As(err, &failed); {
@@ -286,10 +286,10 @@ func (a *attempt) failure(ctx context.Context, err error) (refused *problem.Erro
 	case refused == nil, !provider && refused.Code == problem.CodeDependency:
 		return nil, false, err
 	case errors.Is(err, providers.ErrMaxCost): // an attempt that failed may have cost more than was reserved for it
-		a.halt.set(StopMaxCost, nil)
+		a.stopping.set(StopMaxCost, nil)
 		return refused, true, nil
 	case refused.Kind == problem.PaymentRequired:
-		a.halt.set(StopBudget, nil)
+		a.stopping.set(StopBudget, nil)
 		return refused, true, nil
 	}
 	return refused, false, nil

@@ -35,8 +35,8 @@ const (
 	maxFound, maxPages = 1000, 20
 	// maxRuns is how many runs of a project a pass reads, and runsAtOnce how many of them one statement reads.
 	maxRuns, runsAtOnce = 1000, 50
-	// hopeless is how many attempts to read a run keep the experiments of its project from being finished.
-	hopeless = 3
+	// maxReads is how many attempts to read a run keep the experiments of its project from being finished.
+	maxReads = 3
 	// maxFinished is how many experiments a pass finishes.
 	maxFinished = 100
 	// maxItems is how many items an experiment has.

@@ -138,7 +138,7 @@ func (s *Service) read(ctx context.Context, project uuid.UUID, due []dueRun) err
 // finishQuiet finishes the eval-runs to which no results came for a while.
 func (s *Service) finishQuiet(ctx context.Context) error {
 	before := s.now().Add(-quietTime)
-	quiet, err := postgres.Many[experiment](ctx, s.db, "list quiet experiments", pgx.NamedArgs{"before": before, "hopeless": hopeless, "limit": maxFinished})
+	quiet, err := postgres.Many[experiment](ctx, s.db, "list quiet experiments", pgx.NamedArgs{"before": before, "max_reads": maxReads, "limit": maxFinished})
 	if err != nil {
 		return err
 	}

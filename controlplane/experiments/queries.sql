@@ -68,7 +68,7 @@ UPDATE experiments SET begun = true, last_result_at = @now, finished_at = NULL W
 -- name: list quiet experiments
 SELECT e.id, e.project_id, e.external_id, e.name, e.metadata, e.begun, e.finished_at FROM evaluations v JOIN experiments e ON e.id = v.id
 WHERE v.status = 'running' AND e.last_result_at < @before
-	AND NOT EXISTS (SELECT FROM experiment_runs r WHERE r.project_id = e.project_id AND r.attempts < @hopeless)
+	AND NOT EXISTS (SELECT FROM experiment_runs r WHERE r.project_id = e.project_id AND r.attempts < @max_reads)
 ORDER BY e.last_result_at LIMIT @limit
 
 -- name: finish experiment

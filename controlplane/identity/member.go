@@ -327,8 +327,8 @@ func (s *Service) Deactivate(ctx context.Context, grant access.Grant, user uuid.
 				return err
 			}
 		}
-		owned, err := rolesOf(ctx, tx, user, false)
-		for _, row := range owned {
+		mine, err := rolesOf(ctx, tx, user, false)
+		for _, row := range mine {
 			if row.WorkspaceID == nil && row.Role == access.RoleOwner && err == nil {
 				err = checkOwners(ctx, tx, row.OrganizationID)
 			}

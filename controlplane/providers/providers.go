@@ -296,8 +296,8 @@ func (s *Service) args(p *Provider, secret secrets) (pgx.NamedArgs, error) {
 	}, nil
 }
 
-// EncryptAgain encrypts with the first key of the keyring what others encrypted.
-func (s *Service) EncryptAgain(ctx context.Context) error {
+// Reencrypt encrypts with the first key of the keyring what others encrypted.
+func (s *Service) Reencrypt(ctx context.Context) error {
 	rows, err := postgres.Many[struct {
 		ID       uuid.UUID
 		Secrets  []byte

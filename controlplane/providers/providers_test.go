@@ -459,7 +459,7 @@ func TestKeyOfAnotherSecret(t *testing.T) {
 	refused := apitest.WantProblem(t, e.Do(t, http.MethodPost, "/v1/playground/completions", apitest.CompletionBody(project.Id, made.Id, "text", ""), as), http.StatusConflict)
 	assert.Equal(t, "provider_key_unreadable", refused.Code)
 	assert.False(t, apitest.Must[contract.Provider](t, e.Do(t, http.MethodPatch, path, `{"max_concurrency":2}`, as), http.StatusOK).KeyReadable)
-	require.NoError(t, e.Providers.EncryptAgain(t.Context()))
+	require.NoError(t, e.Providers.Reencrypt(t.Context()))
 	text, err := json.Marshal(map[string]string{"api_key": server.Key})
 	require.NoError(t, err)
 	assert.True(t, apitest.Must[contract.Provider](t, e.Do(t, http.MethodPatch, path, string(text), as), http.StatusOK).KeyReadable)

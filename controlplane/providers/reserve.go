@@ -50,7 +50,7 @@ type reservation struct {
 }
 
 // reserve waits until the limits of a connection allow a call, at most until the deadline of the context's wait. It returns [work.ErrLeaves] if
-// the job should leave, and [work.ErrNotMine] if another attempt at it has replaced this one.
+// the job should leave, and [work.ErrFenced] if another attempt at it has replaced this one.
 func (s *Service) reserve(ctx context.Context, p *Provider, c *Call, most *Money, until time.Time) (reservation, error) {
 	wait, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
@@ -140,7 +140,7 @@ func (s *Service) nextTry(ctx context.Context, p *Provider, most *Money) (time.T
 		return time.Time{}, err
 	}
 	if why.Replaced {
-		return time.Time{}, work.ErrNotMine
+		return time.Time{}, work.ErrFenced
 	}
 	if budget := why.MonthlyBudgetNanousd; budget != nil {
 		switch {
@@ -246,10 +246,10 @@ func (s *Service) Run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
-			s.settleAgain(context.WithoutCancel(ctx))
+			s.retrySettle(context.WithoutCancel(ctx))
 			return
 		case <-again.C:
-			s.settleAgain(ctx)
+			s.retrySettle(ctx)
 		case <-renew.C:
 			if err := s.renew(ctx); err != nil && ctx.Err() == nil {
 				s.log.WarnContext(ctx, "renew the leases of model calls; will retry", "error", err)
@@ -258,7 +258,7 @@ func (s *Service) Run(ctx context.Context) {
 	}
 }
 
-func (s *Service) settleAgain(ctx context.Context) {
+func (s *Service) retrySettle(ctx context.Context) {
 	s.mu.Lock()
 	list := s.unsettled
 	s.unsettled = nil

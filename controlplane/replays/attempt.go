@@ -75,7 +75,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 	if err != nil {
 		return err
 	}
-	if err := work.Patiently(ctx, func() error { return m.record(ctx, made, started) }); err != nil {
+	if err := work.Retry(ctx, func() error { return m.record(ctx, made, started) }); err != nil {
 		return err
 	}
 	end := pgx.NamedArgs{"status": StatusSucceeded, "stop": made.Stop.Reason, "detail": nil, "remedy": nil, "now": t.now()}
@@ -91,7 +91,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 	if made.Stop.Reason == replay.StopModelError {
 		end["status"] = StatusFailed
 	}
-	return work.Patiently(ctx, func() error {
+	return work.Retry(ctx, func() error {
 		return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 			if err := mustChange(ctx, tx, "end attempt", args, end); err != nil {
 				return err
@@ -121,7 +121,7 @@ func mustChange(ctx context.Context, db postgres.DB, statement string, args ...p
 	}
 	changed, err := db.Exec(ctx, statement, all)
 	if err == nil && changed == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	return err
 }
@@ -155,15 +155,15 @@ func (m *making) store(ctx context.Context, step replay.AttemptStep) error {
 	}
 	// What was answered is stored, also while the process stops.
 	ctx = context.WithoutCancel(ctx)
-	return work.Patiently(ctx, func() error {
+	return work.Retry(ctx, func() error {
 		return mustChange(ctx, m.db, "store step", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "step": step.Index, "content": utf8text.Storable(string(text))})
 	})
 }
 
 // call calls a model within the cap of the replay.
 func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, error) {
-	if m.isHalted() {
-		return replay.Answer{}, errHalted
+	if m.isStopped() {
+		return replay.Answer{}, errStopped
 	}
 	if work.MustLeave(ctx) { // the steps so far are stored
 		return replay.Answer{}, work.ErrLeaves
@@ -184,15 +184,15 @@ func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, err
 		Attempts: callAttempts, MaxWait: callWait,
 	}
 	taken := providers.Money(0)
-	if most := connection.Most(request); m.purse.Limited() {
+	if most := connection.Most(request); m.budget.Limited() {
 		if most != nil {
 			var tries int
-			if taken, tries, err = m.purse.Take(ctx, *most, callAttempts); err != nil {
+			if taken, tries, err = m.budget.Take(ctx, *most, callAttempts); err != nil {
 				return replay.Answer{}, err //nolint:wrapcheck // it is of the context
 			}
 			if tries == 0 {
-				m.halt(stopMaxCost, nil)
-				return replay.Answer{}, errHalted
+				m.stopAll(stopMaxCost, nil)
+				return replay.Answer{}, errStopped
 			}
 			one.Attempts = tries
 		}
@@ -201,7 +201,7 @@ func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, err
 	var answer providers.Answer
 	var counted, cost providers.Money
 	made, unknown := 0, false
-	err = work.Patiently(ctx, func() (err error) {
+	err = work.Retry(ctx, func() (err error) {
 		answer, err = connection.Complete(ctx, one)
 		made, counted = made+answer.Attempts, counted+answer.Counted
 		switch {
@@ -217,7 +217,7 @@ func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, err
 		return err //nolint:wrapcheck // below
 	})
 	if taken > 0 {
-		m.purse.GiveBack(taken, counted)
+		m.budget.GiveBack(taken, counted)
 	}
 	if err != nil {
 		return replay.Answer{}, m.failed(ctx, err)
@@ -252,7 +252,7 @@ func (m *making) warn(warnings []string) {
 	}
 }
 
-// failed returns the error of a call as the engine takes it: one of the call ends the attempt, one that a person must mend ends all. The
+// failed returns the error of a call as the engine takes it: one of the call ends the attempt, one that a person must fix ends all. The
 // first request of an attempt is that of all others of its role, and refused for all of them; later ones depend on what the model said.
 func (m *making) failed(ctx context.Context, err error) error {
 	refused := problem.Of(err)
@@ -267,14 +267,14 @@ func (m *making) failed(ctx context.Context, err error) error {
 	case refused == nil, refused.Code == problem.CodeDependency:
 		return err
 	case errors.Is(err, providers.ErrMaxCost): // a call that failed may have cost more than was reserved for it
-		m.halt(stopMaxCost, nil)
-		return errHalted
+		m.stopAll(stopMaxCost, nil)
+		return errStopped
 	case refused.Kind == problem.PaymentRequired:
-		m.halt(stopBudget, nil)
-		return errHalted
+		m.stopAll(stopBudget, nil)
+		return errStopped
 	case providers.NeedsPerson(refused.Code) && (refused.Code != codeParameter || !m.answered):
-		m.halt("", refused)
-		return errHalted
+		m.stopAll("", refused)
+		return errStopped
 	}
 	return &replay.CallError{Type: refused.Code, Message: refused.Error()}
 }

@@ -41,7 +41,7 @@ type batchTry struct {
 	id     uuid.UUID
 	b      Batch
 	config BatchConfig
-	purse  *providers.Purse
+	budget  *providers.Budget
 
 	mu sync.Mutex
 	// judged has what the verdicts followed from, of replays that this try made. The others are read for the result.
@@ -73,7 +73,7 @@ func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if len(owner) == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	if t.b, err = t.getBatch(ctx, t.db, access.OfJob(owner[0].ProjectID), id); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (t *batchTry) list(ctx context.Context) ([]member, error) {
 	return postgres.Many[member](ctx, t.db, "list members", pgx.NamedArgs{"id": t.b.ID})
 }
 
-// replay makes the replays that have not ended, several at once. All of them have one purse. A run is planned when its turn comes, so that
+// replay makes the replays that have not ended, several at once. All of them have one budget. A run is planned when its turn comes, so that
 // calls of other runs are under way meanwhile.
 func (t *batchTry) replay(ctx context.Context) error {
 	list, err := t.list(ctx)
@@ -165,7 +165,7 @@ func (t *batchTry) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.purse = providers.NewPurse(t.b.MaxCostNanousd, spent.Cost+spent.Bounded)
+	t.budget = providers.NewBudget(t.b.MaxCostNanousd, spent.Cost+spent.Bounded)
 	// An error ends no calls of other replays, which are paid.
 	var group errgroup.Group
 	group.SetLimit(t.atOnce(ctx))
@@ -220,7 +220,7 @@ func (t *batchTry) stopped() bool {
 
 // member makes the replay of a run, which it plans first if that was not done.
 func (t *batchTry) member(ctx context.Context, m *member) error {
-	one := t.newTry(t.purse)
+	one := t.newTry(t.budget)
 	if m.ReplayID == nil {
 		var err error
 		if one.source, err = t.planRun(ctx, m); err != nil || m.ReplayID == nil {
@@ -232,7 +232,7 @@ func (t *batchTry) member(ctx context.Context, m *member) error {
 		return err
 	}
 	if begun == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	if err := one.do(ctx, *m.ReplayID); err != nil {
 		return err
@@ -301,7 +301,7 @@ func (t *batchTry) judge(ctx context.Context) (*BatchResult, error) {
 
 // evidenceOf returns what the attempts of a replay did, nil if the recorded run is no longer what it was.
 func (t *batchTry) evidenceOf(ctx context.Context, id uuid.UUID) (*verdict.Input, error) {
-	one := t.newTry(t.purse)
+	one := t.newTry(t.budget)
 	var err error
 	if one.r, err = t.get(ctx, t.db, access.OfJob(t.b.ProjectID), id); err != nil {
 		return nil, err

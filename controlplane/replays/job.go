@@ -35,8 +35,8 @@ const (
 )
 
 var (
-	// errHalted ends an attempt that is not finished because the replay stops. It can go on later.
-	errHalted = errors.New("the replay stops")
+	// errStopped ends an attempt that is not finished because the replay stops. It can go on later.
+	errStopped = errors.New("the replay stops")
 	// errRecordingChanged refuses attempts that would not be of the recording that the others are of.
 	errRecordingChanged = &problem.Error{
 		Kind: problem.Conflict, Code: "recording_changed", Detail: "More of the recorded run was stored after the replay was made. Replay it again.",
@@ -58,7 +58,7 @@ type try struct {
 	cone    []bool
 	outcome *grader.Grader // nil for none
 	panel   JudgePanel     // nil for none
-	purse   *providers.Purse
+	budget   *providers.Budget
 	// judged is what the verdict followed from, nil before it.
 	judged *verdict.Input
 
@@ -67,10 +67,10 @@ type try struct {
 
 	mu          sync.Mutex
 	connections map[string]*providers.Connection
-	// stop is why no more calls are made. failure is set if a person must mend something first.
+	// stop is why no more calls are made. failure is set if a person must fix something first.
 	stop    replay.StopReason
 	failure *problem.Error
-	halted  chan struct{} // closed then
+	stopped  chan struct{} // closed then
 }
 
 // run does the job of a replay.
@@ -87,10 +87,10 @@ func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
 		})
 }
 
-// newTry begins a try with the purse of a batch, nil for one of its own.
-func (s *Service) newTry(purse *providers.Purse) *try {
+// newTry begins a try with the budget of a batch, nil for one of its own.
+func (s *Service) newTry(budget *providers.Budget) *try {
 	return &try{
-		Service: s, id: uuid.New(), purse: purse, connections: map[string]*providers.Connection{}, halted: make(chan struct{}), first: make(chan *replay.Response, 1),
+		Service: s, id: uuid.New(), budget: budget, connections: map[string]*providers.Connection{}, stopped: make(chan struct{}), first: make(chan *replay.Response, 1),
 	}
 }
 
@@ -101,7 +101,7 @@ func (t *try) do(ctx context.Context, id uuid.UUID) error {
 		return err
 	}
 	if len(owner) == 0 {
-		return work.ErrNotMine
+		return work.ErrFenced
 	}
 	if t.r, err = t.get(ctx, t.db, access.OfJob(owner[0].ProjectID), id); err != nil {
 		return err
@@ -170,14 +170,14 @@ func (t *try) prepare(ctx context.Context) error {
 	if err := t.providers.EndEvaluationCalls(ctx, t.r.ID); err != nil {
 		return err //nolint:wrapcheck // it names the statement
 	}
-	if t.purse != nil { // that of its batch
+	if t.budget != nil { // that of its batch
 		return nil
 	}
 	spent, err := t.providers.EvaluationCost(ctx, t.r.ID)
 	if err != nil {
 		return err //nolint:wrapcheck // it names the statement
 	}
-	t.purse = providers.NewPurse(t.r.MaxCostNanousd, spent.Cost+spent.Bounded)
+	t.budget = providers.NewBudget(t.r.MaxCostNanousd, spent.Cost+spent.Bounded)
 	return nil
 }
 
@@ -209,14 +209,14 @@ func (t *try) attempts(ctx context.Context) error {
 	begin := func(one *Attempt, ended chan<- struct{}) {
 		group.Go(func() error {
 			defer close(ended)
-			if t.isHalted() || failed.Load() {
+			if t.isStopped() || failed.Load() {
 				return nil
 			}
 			if work.MustLeave(ctx) {
 				return work.ErrLeaves
 			}
 			err := t.attempt(ctx, one)
-			if errors.Is(err, errHalted) {
+			if errors.Is(err, errStopped) {
 				return nil
 			}
 			if err != nil {
@@ -251,7 +251,7 @@ func (t *try) attempts(ctx context.Context) error {
 	if err := group.Wait(); err != nil {
 		return err //nolint:wrapcheck // by those who do the work
 	}
-	if !t.isHalted() {
+	if !t.isStopped() {
 		return nil
 	}
 	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
@@ -303,19 +303,19 @@ func (t *try) differs(earlier *Result, ended <-chan struct{}) bool {
 	return caches || !slices.Contains(earlier.Models, first.Model) || !slices.Contains(earlier.Fingerprints, first.Fingerprint)
 }
 
-// halt ends the making of attempts. The first reason counts.
-func (t *try) halt(stop replay.StopReason, failure *problem.Error) {
+// stopAll ends the making of attempts. The first reason counts.
+func (t *try) stopAll(stop replay.StopReason, failure *problem.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stop == "" && t.failure == nil {
 		t.stop, t.failure = stop, failure
-		close(t.halted)
+		close(t.stopped)
 	}
 }
 
-func (t *try) isHalted() bool {
+func (t *try) isStopped() bool {
 	select {
-	case <-t.halted:
+	case <-t.stopped:
 		return true
 	default:
 		return false

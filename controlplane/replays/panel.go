@@ -113,8 +113,8 @@ func (m *making) judged(ctx context.Context, made *replay.Attempt) (*float64, er
 		for i := range votes {
 			j.Votes[i] = json.RawMessage(votes[i].Content)
 		}
-		if m.isHalted() {
-			return nil, errHalted
+		if m.isStopped() {
+			return nil, errStopped
 		}
 		said, err := m.vote(ctx, j)
 		if refused := problem.Of(err); refused != nil && refused.Kind == problem.Invalid {
@@ -126,8 +126,8 @@ func (m *making) judged(ctx context.Context, made *replay.Attempt) (*float64, er
 		case said.Busy != nil:
 			return nil, said.Busy
 		case said.Stopped != nil && said.Stopped.Kind == problem.PaymentRequired:
-			m.halt(stopBudget, nil)
-			return nil, errHalted
+			m.stopAll(stopBudget, nil)
+			return nil, errStopped
 		case said.Stopped != nil:
 			said.Why = said.Stopped.Error()
 		case said.Unaffordable && len(votes) > before: // the votes so far are kept: more money, if there is some
@@ -144,7 +144,7 @@ func (m *making) judged(ctx context.Context, made *replay.Attempt) (*float64, er
 // vote asks for the votes that are missing, within the cap.
 func (m *making) vote(ctx context.Context, j *Judging) (*Judged, error) {
 	j.Attempts = callAttempts
-	if !m.purse.Limited() {
+	if !m.budget.Limited() {
 		return m.panel.Judge(ctx, j) //nolint:wrapcheck // it says what it does
 	}
 	j.Attempts = 1
@@ -152,13 +152,13 @@ func (m *making) vote(ctx context.Context, j *Judging) (*Judged, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it says what it does
 	}
-	taken, tries, err := m.purse.Take(ctx, most, callAttempts)
+	taken, tries, err := m.budget.Take(ctx, most, callAttempts)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it is of the context
 	}
 	if tries == 0 {
-		m.halt(stopMaxCost, nil)
-		return nil, errHalted
+		m.stopAll(stopMaxCost, nil)
+		return nil, errStopped
 	}
 	j.MaxCost, j.Attempts = &taken, tries
 	said, err := m.panel.Judge(ctx, j)
@@ -166,7 +166,7 @@ func (m *making) vote(ctx context.Context, j *Judging) (*Judged, error) {
 	if err == nil {
 		spent = said.Spent
 	}
-	m.purse.GiveBack(taken, spent)
+	m.budget.GiveBack(taken, spent)
 	return said, err //nolint:wrapcheck // it says what it does
 }
 

@@ -64,7 +64,7 @@ func (w *worker) outcome(ctx context.Context, t *leasedRun, scored *evaluations.
 	code, detail := whyMissing(scored)
 	switch passing := passingFailure(scored); {
 	case scored.Stopped != nil:
-		return w.halt(ctx, t, scored.Stopped)
+		return w.stopRule(ctx, t, scored.Stopped)
 	case scored.Busy != nil:
 		o := w.again(t, soon)
 		o.ErrorCode, o.ErrorDetail = &scored.Busy.Code, new(utf8text.Storable(scored.Busy.Error()))
@@ -162,10 +162,10 @@ func aboutVote(v *evaluations.Vote) string {
 // Size is about the bytes of the outcome.
 func (o outcome) Size() int { return 1000 * (1 + len(o.scores)) }
 
-// landAll stores outcomes. Runs whose outcome cannot be stored are scored again when the lease ends, with the votes that are stored.
-func (w *worker) landAll(ctx context.Context, outcomes <-chan outcome) {
+// flushAll stores outcomes. Runs whose outcome cannot be stored are scored again when the lease ends, with the votes that are stored.
+func (w *worker) flushAll(ctx context.Context, outcomes <-chan outcome) {
 	for {
-		err := work.Store(ctx, outcomes, w.land)
+		err := work.Store(ctx, outcomes, w.flush)
 		if err == nil {
 			return
 		}
@@ -173,9 +173,9 @@ func (w *worker) landAll(ctx context.Context, outcomes <-chan outcome) {
 	}
 }
 
-// land gives runs their scores, and then stores what became of them. A repetition of it replaces the scores. Those of runs that this worker
+// flush gives runs their scores, and then stores what became of them. A repetition of it replaces the scores. Those of runs that this worker
 // or version of the rule does not have any more are left out.
-func (w *worker) land(ctx context.Context, batch []outcome) error {
+func (w *worker) flush(ctx context.Context, batch []outcome) error {
 	ids := make([]uuid.UUID, len(batch))
 	for i := range batch {
 		ids[i] = batch[i].RunID

@@ -103,7 +103,7 @@ SELECT run_id AS of_run, version, 1 AS number, 0 AS side, 1 AS repeat, false AS 
 FROM eval_rule_votes WHERE rule_id = @id AND run_id = ANY(@runs) ORDER BY run_id, panel, judge, vote
 
 -- name: store vote
-WITH mine AS (
+WITH owned AS (
 	UPDATE eval_rule_runs SET cost_nanousd = cost_nanousd + coalesce(@cost_nanousd::bigint, 0), cost_unknown = cost_unknown OR @cost_nanousd::bigint IS NULL
 	WHERE rule_id = @id AND run_id = @run AND worker = @worker AND status = 'pending'
 	RETURNING rule_id, run_id)
@@ -111,7 +111,7 @@ INSERT INTO eval_rule_votes (rule_id, run_id, version, panel, judge, vote, panel
 	truncated, requests, model, judge_run_id, duration_ms, input_tokens, output_tokens, cache_read_tokens, cache_write_tokens, reasoning_tokens, cost_nanousd, created_at)
 SELECT rule_id, run_id, @version, @panel, @judge, @vote, @panel_name, @judge_name, @escalated, @status, @value, @score, @label, @pass, @reason, @raw, @error_code, @error_detail,
 	@truncated, @requests, @model, @judge_run, @duration_ms, @input_tokens, @output_tokens, @cache_read_tokens, @cache_write_tokens, @reasoning_tokens, @cost_nanousd, @created_at
-FROM mine
+FROM owned
 ON CONFLICT (rule_id, run_id, version, panel, judge, vote) DO UPDATE SET status = excluded.status, value = excluded.value, score = excluded.score, label = excluded.label,
 	pass = excluded.pass, reason = excluded.reason, raw = excluded.raw, error_code = excluded.error_code, error_detail = excluded.error_detail, truncated = excluded.truncated,
 	requests = eval_rule_votes.requests + excluded.requests, model = excluded.model, judge_run_id = excluded.judge_run_id, duration_ms = excluded.duration_ms,

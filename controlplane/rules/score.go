@@ -33,8 +33,8 @@ const (
 	leased, scoredAtOnce = 50, 16
 	// callAttempts and callWait limit the call of a judge. What fails longer is tried again after retryAfter.
 	callAttempts, callWait = 2, time.Minute
-	// hopeless is how many votes may fail one after the other, for a reason that only a person can mend, before the rule stops.
-	hopeless = 10
+	// maxPermanentFailures is how many votes may fail one after the other, for a reason that only a person can fix, before the rule stops.
+	maxPermanentFailures = 10
 	// soon is when a run is tried again that had to wait, for a place or money that others use or for a database.
 	soon = 10 * time.Second
 )
@@ -131,7 +131,7 @@ func (w *worker) work(ctx context.Context) (int, error) {
 	outcomes, landed := make(chan outcome), make(chan struct{})
 	go func() {
 		defer close(landed)
-		w.landAll(context.WithoutCancel(ctx), outcomes) // what was paid is stored, also if the process stops
+		w.flushAll(context.WithoutCancel(ctx), outcomes) // what was paid is stored, also if the process stops
 	}()
 	err = w.scoreAll(work.Stay(ctx), list, outcomes) // the batch has its money reserved
 	close(outcomes)
@@ -254,10 +254,10 @@ func (w *worker) score(ctx context.Context, t *leasedRun, source *runs.Source) o
 func (w *worker) failed(ctx context.Context, t *leasedRun, err error) outcome {
 	refused := problem.Of(err)
 	switch {
-	case errors.Is(err, work.ErrNotMine):
+	case errors.Is(err, work.ErrFenced):
 		return outcome{} // it is not this worker's any more
 	case refused != nil && refused.Kind == problem.NotFound:
-		return w.halt(ctx, t, refused)
+		return w.stopRule(ctx, t, refused)
 	case refused != nil && refused.Kind == problem.Invalid:
 		return t.skip("cannot_be_judged", refused.Error())
 	}
@@ -271,8 +271,8 @@ func (w *worker) failed(ctx context.Context, t *leasedRun, err error) outcome {
 	return w.again(t, soon)
 }
 
-// halt stops the rule. The run waits.
-func (w *worker) halt(ctx context.Context, t *leasedRun, why *problem.Error) outcome {
+// stopRule stops the rule. The run waits.
+func (w *worker) stopRule(ctx context.Context, t *leasedRun, why *problem.Error) outcome {
 	w.stopped.Store(true)
 	if err := w.stop(ctx, &w.rule, why.Code, why.Error()); err != nil {
 		w.log.WarnContext(ctx, "stop a rule; will retry", "rule_id", w.rule.ID, "error", err)
@@ -280,7 +280,7 @@ func (w *worker) halt(ctx context.Context, t *leasedRun, why *problem.Error) out
 	return w.again(t, 0)
 }
 
-// keep stores a vote, and counts failures that only a person can mend.
+// keep stores a vote, and counts failures that only a person can fix.
 func (w *worker) keep(ctx context.Context, run uuid.UUID, v *evaluations.Vote) error {
 	args := pgx.NamedArgs{
 		"id": w.rule.ID, "run": run, "worker": w.id, "version": w.rule.Version, "panel": v.Panel, "judge": v.Judge, "vote": v.Vote, "panel_name": v.PanelName, "judge_name": v.JudgeName,
@@ -290,7 +290,7 @@ func (w *worker) keep(ctx context.Context, run uuid.UUID, v *evaluations.Vote) e
 	}
 	stored, err := w.db.Exec(ctx, "store vote", args)
 	if err == nil && stored == 0 {
-		err = work.ErrNotMine
+		err = work.ErrFenced
 	}
 	switch {
 	case err != nil:
@@ -305,9 +305,9 @@ func (w *worker) keep(ctx context.Context, run uuid.UUID, v *evaluations.Vote) e
 	if errors.Is(err, postgres.ErrNotFound) { // it was changed or deleted
 		return nil
 	}
-	if err == nil && counted.Failures >= hopeless {
+	if err == nil && counted.Failures >= maxPermanentFailures {
 		w.stopped.Store(true)
-		err = w.stop(ctx, &w.rule, *v.ErrorCode, fmt.Sprintf("The judge %q failed %d times in a row: %s", v.JudgeName, hopeless, *v.ErrorDetail))
+		err = w.stop(ctx, &w.rule, *v.ErrorCode, fmt.Sprintf("The judge %q failed %d times in a row: %s", v.JudgeName, maxPermanentFailures, *v.ErrorDetail))
 	}
 	return err
 }
@@ -351,7 +351,7 @@ func (w *worker) reserve(ctx context.Context, t *leasedRun, request *evaluations
 		}
 		reserved, err := tx.Exec(ctx, "reserve", args)
 		if err == nil && reserved == 0 {
-			err = work.ErrNotMine
+			err = work.ErrFenced
 		}
 		return err
 	})

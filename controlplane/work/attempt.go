@@ -7,9 +7,9 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// ErrNotMine ends an attempt that another one replaced, or whose work was cancelled or deleted. Statements of an attempt name its id, the
+// ErrFenced ends an attempt that another one replaced, or whose work was cancelled or deleted. Statements of an attempt name its id, the
 // fencing token, so that they change nothing then.
-var ErrNotMine = errors.New("the work belongs to another attempt")
+var ErrFenced = errors.New("the work belongs to another attempt")
 
 // place is what a job has while it is worked on.
 type place struct {
@@ -36,9 +36,9 @@ func JobOf(ctx context.Context) (id *int64, attempt *int) {
 // whose context ended, and one that did not fail, comes again. When the last one fails, fail ends the work for good; what names the work.
 func Attempt(ctx context.Context, what string, last bool, do func(context.Context) error, fail func(context.Context, *problem.Error) error) error {
 	err := do(ctx)
-	_, again := errors.AsType[*AgainError](err)
+	_, again := errors.AsType[*RetryLaterError](err)
 	switch {
-	case errors.Is(err, ErrNotMine): // a retry would take the work from the attempt that has it
+	case errors.Is(err, ErrFenced): // a retry would take the work from the attempt that has it
 		return nil
 	case err == nil, ctx.Err() != nil, again, !last:
 		return err
@@ -46,7 +46,7 @@ func Attempt(ctx context.Context, what string, last bool, do func(context.Contex
 	failed := fail(context.WithoutCancel(ctx), &problem.Error{
 		Code: "internal", Detail: "The " + what + " was tried several times and could not go on: " + err.Error(),
 	})
-	if errors.Is(failed, ErrNotMine) {
+	if errors.Is(failed, ErrFenced) {
 		failed = nil
 	}
 	return errors.Join(err, failed)

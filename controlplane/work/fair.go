@@ -24,7 +24,7 @@ const (
 )
 
 // Leaving is closed when another project waits for the place of the job. A job that can stop between two steps stores what it has and returns
-// an [AgainError]; it comes again in its turn.
+// an [RetryLaterError]; it comes again in its turn.
 func Leaving(ctx context.Context) <-chan struct{} {
 	return placeOf(ctx).leaving // nil, which never closes, outside of a job
 }
@@ -47,7 +47,7 @@ func MustLeave(ctx context.Context) bool {
 }
 
 // ErrLeaves is what a job returns that gives its place to another project.
-var ErrLeaves = &AgainError{After: time.Second}
+var ErrLeaves = &RetryLaterError{After: time.Second}
 
 // enter adds a job to those that this process works on.
 func (q *Queue) enter(ctx context.Context, job *rivertype.JobRow) (context.Context, func()) {

@@ -235,12 +235,12 @@ func TestAttempt(t *testing.T) {
 		failed      bool
 	}{
 		"done":                             {ctx: t.Context(), last: true},
-		"another attempt has it":           {ctx: t.Context(), last: true, does: work.ErrNotMine},
+		"another attempt has it":           {ctx: t.Context(), last: true, does: work.ErrFenced},
 		"comes again":                      {ctx: t.Context(), last: true, does: work.ErrLeaves, want: work.ErrLeaves},
 		"tried again":                      {ctx: t.Context(), does: broken, want: broken},
 		"the process stops":                {ctx: ended, last: true, does: broken, want: broken},
 		"fails for good":                   {ctx: t.Context(), last: true, does: broken, want: broken, failed: true},
-		"fails for good, and was replaced": {ctx: t.Context(), last: true, does: broken, fails: work.ErrNotMine, want: broken, failed: true},
+		"fails for good, and was replaced": {ctx: t.Context(), last: true, does: broken, fails: work.ErrFenced, want: broken, failed: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			failed := false
@@ -250,16 +250,16 @@ func TestAttempt(t *testing.T) {
 				return c.fails
 			})
 			require.ErrorIs(t, err, c.want)
-			require.NotErrorIs(t, err, work.ErrNotMine)
+			require.NotErrorIs(t, err, work.ErrFenced)
 			assert.Equal(t, c.failed, failed)
 		})
 	}
 }
 
-func TestPatientlyWaitsForAStore(t *testing.T) {
+func TestRetryWaitsForAStore(t *testing.T) {
 	t.Parallel()
 	tries := 0
-	require.NoError(t, work.Patiently(t.Context(), func() error {
+	require.NoError(t, work.Retry(t.Context(), func() error {
 		if tries++; tries < 3 {
 			return problem.DependencyDown("PostgreSQL")
 		}
@@ -267,8 +267,8 @@ func TestPatientlyWaitsForAStore(t *testing.T) {
 	}))
 	assert.Equal(t, 3, tries)
 	broken := errors.New("broken")
-	require.ErrorIs(t, work.Patiently(t.Context(), func() error { return broken }), broken)
+	require.ErrorIs(t, work.Retry(t.Context(), func() error { return broken }), broken)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	require.ErrorIs(t, work.Patiently(ctx, func() error { return problem.DependencyDown("ClickHouse") }), context.Canceled)
+	require.ErrorIs(t, work.Retry(ctx, func() error { return problem.DependencyDown("ClickHouse") }), context.Canceled)
 }

@@ -21,8 +21,9 @@ func isOutage(err error) bool {
 	return refused != nil && refused.Kind == problem.Unavailable && refused.Code == problem.CodeDependency
 }
 
-// Patiently does something, again while a store does not answer: to give up would end calls under way, which are paid.
-func Patiently(ctx context.Context, do func() error) error {
+// Retry does something until it succeeds, fails for good, or a store did not answer for outageTime. To give up earlier would end calls under
+// way, which are paid.
+func Retry(ctx context.Context, do func() error) error {
 	until, wait := time.Now().Add(outageTime), firstRetry
 	for {
 		err := do()

@@ -32,7 +32,7 @@ func Store[R Result](ctx context.Context, results <-chan R, put func(context.Con
 				break gather
 			}
 		}
-		if err := Patiently(ctx, func() error { return put(ctx, batch) }); err != nil {
+		if err := Retry(ctx, func() error { return put(ctx, batch) }); err != nil {
 			return err
 		}
 	}

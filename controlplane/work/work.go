@@ -52,10 +52,10 @@ const (
 // places are how many jobs of a queue a process works on at once. Jobs that call models mostly wait.
 var places = map[string]int{Imports: 2, Calls: 32, Rules: 32, Checks: 2, Summaries: 4, Scans: 1}
 
-// AgainError is what a worker returns to be called again After a while. The job has not failed.
-type AgainError struct{ After time.Duration }
+// RetryLaterError is what a worker returns to be called again After a while. The job has not failed.
+type RetryLaterError struct{ After time.Duration }
 
-func (a *AgainError) Error() string { return "the job goes on in " + a.After.String() }
+func (a *RetryLaterError) Error() string { return "the job goes on in " + a.After.String() }
 
 // Queue adds jobs and works on them.
 type Queue struct {
@@ -139,7 +139,7 @@ func (w *worker[T]) Work(ctx context.Context, job *river.Job[T]) error {
 	if err != nil && errors.Is(context.Cause(ctx), errGivenUp) {
 		return river.JobSnooze(0) // it is no attempt that failed
 	}
-	if again, ok := errors.AsType[*AgainError](err); ok {
+	if again, ok := errors.AsType[*RetryLaterError](err); ok {
 		return river.JobSnooze(again.After)
 	}
 	return err

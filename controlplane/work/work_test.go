@@ -117,7 +117,7 @@ func TestJobsGoOnAgain(t *testing.T) {
 	var ran atomic.Int32
 	queue, _ := start(t, pool, func(context.Context, args, bool) error {
 		if ran.Add(1) < 4 {
-			return fmt.Errorf("not yet: %w", &work.AgainError{After: 10 * time.Millisecond})
+			return fmt.Errorf("not yet: %w", &work.RetryLaterError{After: 10 * time.Millisecond})
 		}
 		return nil
 	})

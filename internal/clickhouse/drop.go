@@ -174,7 +174,7 @@ func (d *Dropper) deriveTouched(ctx context.Context) error {
 	if len(touched) == 0 {
 		return nil
 	}
-	if _, err := deriveAgain(ctx, d.conn, d.writer, touched); err != nil {
+	if _, err := rederive(ctx, d.conn, d.writer, touched); err != nil {
 		return err
 	}
 	for _, key := range touched {

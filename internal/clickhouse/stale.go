@@ -51,7 +51,7 @@ func DeriveStale(ctx context.Context, conn driver.Conn, writer *Writer, progress
 			for i, row := range some {
 				keys[i] = runmodel.RunKey{ProjectID: row.ProjectID, RunID: row.RunID}
 			}
-			n, err := deriveAgain(ctx, conn, writer, keys)
+			n, err := rederive(ctx, conn, writer, keys)
 			total += n
 			if err != nil {
 				return total, err
@@ -64,7 +64,7 @@ func DeriveStale(ctx context.Context, conn driver.Conn, writer *Writer, progress
 	return total, nil
 }
 
-func deriveAgain(ctx context.Context, conn driver.Conn, writer *Writer, keys []runmodel.RunKey) (int, error) {
+func rederive(ctx context.Context, conn driver.Conn, writer *Writer, keys []runmodel.RunKey) (int, error) {
 	bounds, err := ReadBounds(ctx, conn, keys)
 	if err != nil {
 		return 0, err

@@ -59,7 +59,7 @@ type Judge struct {
 	Stopped *Stopped
 }
 
-// Stopped says why a judge is asked no more.
+// Stopped says why a judge is stopped.
 type Stopped struct {
 	// Failures is how many of its calls failed one after the other.
 	Failures int `json:"failures"`

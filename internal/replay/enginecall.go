@@ -158,7 +158,7 @@ func (e *engine) respond(ctx context.Context, step *AttemptStep, base, i int, re
 		}
 		if e.options.Executor == ExecutorCassette && resample {
 			e.fate(i, FateUnknown, "The model must be asked again.")
-			e.end(askedAgain, i)
+			e.end(reissued, i)
 			return nil, nil
 		}
 	}

@@ -255,7 +255,7 @@ func (w *writer) writeEvalRuns() {
 	w.reads("/v1/eval-runs?project_id=" + w.project)
 }
 
-// stopJudge judges with a model that the provider does not have, until the judge is asked no more.
+// stopJudge judges with a model that the provider does not have, until the judge is stopped.
 func (w *writer) stopJudge() (path string) {
 	scale := object{"rubric": "Is it right?", "scale": object{"type": "binary"}, "repeats": 2}
 	return w.evaluate("/v1/eval-runs", object{

@@ -44,7 +44,7 @@ type Config struct {
 	Addr string
 	// Password is the clients' password, see Login.
 	Password string
-	// MaxBytes is the size of the log, without dead letters, at which records are refused.
+	// MaxBytes is the size of the log, without dead deadLetters, at which records are refused.
 	MaxBytes int64
 	// KeepBytes is how much of the records that Group has committed is kept, for replay after an unclean stop of the
 	// store.
@@ -53,7 +53,7 @@ type Config struct {
 	MinFree int64
 	// Topic is trimmed to the offsets that the consumer group Group has committed.
 	Group, Topic string
-	// DeadLetterTopic is the topic of dead letters. Its oldest segments are deleted when it exceeds DeadLetterBytes or
+	// DeadLetterTopic is the topic of dead deadLetters. Its oldest segments are deleted when it exceeds DeadLetterBytes or
 	// they are older than DeadLetterAge. Its newest segment stays.
 	DeadLetterTopic string
 	DeadLetterBytes int64
@@ -198,7 +198,7 @@ func (b *Broker) maintain(ctx context.Context) {
 			b.log.WarnContext(ctx, "cannot trim the log", "error", err)
 		}
 		if err := b.trimDeadLetters(); err != nil {
-			b.log.WarnContext(ctx, "cannot trim the dead letters", "error", err)
+			b.log.WarnContext(ctx, "cannot trim the dead deadLetters", "error", err)
 		}
 	}
 }

@@ -399,18 +399,18 @@ func TestDeadLettersAreBoundedAndApart(t *testing.T) {
 		require.NoError(t, client.ProduceSync(t.Context(), &kgo.Record{Topic: config.DeadLetterTopic, Value: megabyte}).FirstErr())
 	}
 	require.Eventually(t, func() bool {
-		_, letters, err := b.sizes()
-		return err == nil && letters <= config.DeadLetterBytes
+		_, deadLetters, err := b.sizes()
+		return err == nil && deadLetters <= config.DeadLetterBytes
 	}, waitFor, pause)
 	used, _, err := b.sizes()
 	require.NoError(t, err)
-	assert.Less(t, used, int64(1<<20), "dead letters are not counted")
+	assert.Less(t, used, int64(1<<20), "dead deadLetters are not counted")
 	ends, err := kadm.NewClient(client).ListEndOffsets(t.Context(), config.DeadLetterTopic)
 	require.NoError(t, err)
 	end, _ := ends.Lookup(config.DeadLetterTopic, 0)
 	assert.Equal(t, int64(24), end.Offset)
 	// They are counted after they were deleted and the broker has answered.
-	assert.Eventually(t, func() bool { return testutil.ToFloat64(b.metrics.deletedLetters) > 0 }, waitFor, pause)
+	assert.Eventually(t, func() bool { return testutil.ToFloat64(b.metrics.deletedDeadLetters) > 0 }, waitFor, pause)
 }
 
 func TestExpired(t *testing.T) {

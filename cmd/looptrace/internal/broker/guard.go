@@ -49,7 +49,7 @@ func (b *Broker) check() {
 }
 
 // refuse answers a produce request with an error that clients retry, and removes itself once there is space. It
-// accepts dead letters until the disk is full: without them the store could not skip a record that it cannot store,
+// accepts dead deadLetters until the disk is full: without them the store could not skip a record that it cannot store,
 // and the log would stay full.
 func (b *Broker) refuse(request kmsg.Request) (kmsg.Response, error, bool) { //nolint:revive // kfake's signature
 	if !b.guard.full.Load() {
@@ -98,7 +98,7 @@ func countRecords(raw []byte) uint32 {
 
 // checkSpace returns why there is no space for records, or nil.
 func (b *Broker) checkSpace() error {
-	used, letters, err := b.sizes()
+	used, deadLetters, err := b.sizes()
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (b *Broker) checkSpace() error {
 		return err
 	}
 	b.metrics.logBytes.Set(float64(used))
-	b.metrics.deadLetterBytes.Set(float64(letters))
+	b.metrics.deadLetterBytes.Set(float64(deadLetters))
 	b.metrics.free.Set(float64(free))
 	b.guard.diskFull.Store(free < b.config.MinFree)
 	if free < b.config.MinFree {
@@ -119,9 +119,9 @@ func (b *Broker) checkSpace() error {
 	return nil
 }
 
-// sizes returns the size of the log and that of the dead letters, in bytes.
-func (b *Broker) sizes() (used, letters int64, err error) {
-	lettersDir := filepath.Join(b.config.DataDir, partitionsDir, b.config.DeadLetterTopic+"-")
+// sizes returns the size of the log and that of the dead deadLetters, in bytes.
+func (b *Broker) sizes() (used, deadLetters int64, err error) {
+	deadLettersDir := filepath.Join(b.config.DataDir, partitionsDir, b.config.DeadLetterTopic+"-")
 	err = filepath.WalkDir(b.config.DataDir, func(path string, entry fs.DirEntry, err error) error { //nolint:gosec // our own folder
 		if err != nil || entry.IsDir() {
 			return ignoreGone(err)
@@ -130,8 +130,8 @@ func (b *Broker) sizes() (used, letters int64, err error) {
 		if err != nil {
 			return ignoreGone(err)
 		}
-		if strings.HasPrefix(path, lettersDir) {
-			letters += info.Size()
+		if strings.HasPrefix(path, deadLettersDir) {
+			deadLetters += info.Size()
 		} else {
 			used += info.Size()
 		}
@@ -140,7 +140,7 @@ func (b *Broker) sizes() (used, letters int64, err error) {
 	if err != nil {
 		return 0, 0, fmt.Errorf("measure the log: %w", err)
 	}
-	return used, letters, nil
+	return used, deadLetters, nil
 }
 
 // ignoreGone ignores files that the broker deletes during the walk.

@@ -15,7 +15,7 @@ const failuresFile = "failures"
 
 type metrics struct {
 	logBytes, deadLetterBytes, free, refusing prometheus.Gauge
-	refused, deletedLetters                   prometheus.Counter
+	refused, deletedDeadLetters                   prometheus.Counter
 }
 
 func newMetrics(config Config) (metrics, error) {
@@ -26,11 +26,11 @@ func newMetrics(config Config) (metrics, error) {
 	m := metrics{
 		logBytes: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "looptrace_broker_log_bytes",
-			Help: "Size of the log, without dead letters.",
+			Help: "Size of the log, without dead deadLetters.",
 		}),
 		deadLetterBytes: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "looptrace_broker_dead_letter_bytes",
-			Help: "Size of the dead letters.",
+			Help: "Size of the dead deadLetters.",
 		}),
 		free: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "looptrace_broker_disk_free_bytes",
@@ -44,9 +44,9 @@ func newMetrics(config Config) (metrics, error) {
 			Name: "looptrace_broker_refused_records_total",
 			Help: "Records that were refused because the log or the disk is full, counting each attempt.",
 		}),
-		deletedLetters: prometheus.NewCounter(prometheus.CounterOpts{
+		deletedDeadLetters: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "looptrace_broker_deleted_dead_letters_total",
-			Help: "Dead letters that were deleted because there were too many or they were too old.",
+			Help: "Dead deadLetters that were deleted because there were too many or they were too old.",
 		}),
 	}
 	maxBytes := prometheus.NewGauge(prometheus.GaugeOpts{
@@ -65,7 +65,7 @@ func newMetrics(config Config) (metrics, error) {
 	})
 	failures.Add(float64(failed))
 	for _, c := range []prometheus.Collector{
-		m.logBytes, m.deadLetterBytes, m.free, m.refusing, m.refused, m.deletedLetters, maxBytes, minFree, failures,
+		m.logBytes, m.deadLetterBytes, m.free, m.refusing, m.refused, m.deletedDeadLetters, maxBytes, minFree, failures,
 	} {
 		if err := config.Registry.Register(c); err != nil {
 			return metrics{}, fmt.Errorf("register the metrics: %w", err)

@@ -75,7 +75,7 @@ func boundary(list []segment, committed, keep int64) int64 {
 	return to
 }
 
-// trimDeadLetters deletes whole segments of dead letters, oldest first, if there are too many or they are too old.
+// trimDeadLetters deletes whole segments of dead deadLetters, oldest first, if there are too many or they are too old.
 func (b *Broker) trimDeadLetters() error {
 	partitions, err := b.segments(b.config.DeadLetterTopic)
 	if err != nil {
@@ -91,11 +91,11 @@ func (b *Broker) trimDeadLetters() error {
 			return err
 		}
 		if err := b.cluster.DeleteRecords(b.config.DeadLetterTopic, partition, to); err != nil {
-			return fmt.Errorf("delete dead letters: %w", err)
+			return fmt.Errorf("delete dead deadLetters: %w", err)
 		}
-		b.log.Warn("dead letters are deleted because there are too many or they are too old",
+		b.log.Warn("dead deadLetters are deleted because there are too many or they are too old",
 			"partition", partition, "first", list[0].base, "last", to-1)
-		b.metrics.deletedLetters.Add(float64(to - list[0].base))
+		b.metrics.deletedDeadLetters.Add(float64(to - list[0].base))
 	}
 	return nil
 }

@@ -131,7 +131,7 @@ func (q *queue) list(ctx context.Context, limit int) ([]summary, int64, error) {
 		newest[partition] = span{max(b.first, b.end-int64(limit)), b.end}
 	}
 	var summaries []summary
-	err = q.read(ctx, newest, func(l letter) error {
+	err = q.read(ctx, newest, func(l deadLetter) error {
 		d := redriven[l.partition]
 		summaries = append(summaries, summarize(l, d != nil && d.has(l.offset)))
 		return nil
@@ -164,7 +164,7 @@ func newShow(with runner) *cobra.Command {
 				return err
 			}
 			d := redriven[at.partition]
-			return printLetter(c.OutOrStdout(), l, d != nil && d.has(at.offset))
+			return printDeadLetter(c.OutOrStdout(), l, d != nil && d.has(at.offset))
 		}),
 	}
 }
@@ -179,7 +179,7 @@ func newRedrive(with runner) *cobra.Command {
 		Short: "Put dead letters back into the queue, once their cause is fixed",
 		Long: "Put dead letters back into the queue, once their cause is fixed. They keep their content and their time of\n" +
 			"arrival, and stay in the topic of dead letters. --all and --reason leave out letters that were redriven\n" +
-			"before; to redrive a letter again, name it. A span that is sent twice is stored once.",
+			"before; to redrive a dead letter again, name it. A span that is sent twice is stored once.",
 		PreRunE: func(_ *cobra.Command, args []string) error {
 			for _, text := range args {
 				at, err := parseLocation(text)

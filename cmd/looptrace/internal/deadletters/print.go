@@ -56,8 +56,8 @@ func printLines(w io.Writer, summaries []summary) error {
 	return nil
 }
 
-// printLetter prints everything about one letter.
-func printLetter(w io.Writer, l letter, redriven bool) error {
+// printDeadLetter prints everything about one dead letter.
+func printDeadLetter(w io.Writer, l deadLetter, redriven bool) error {
 	var b bytes.Buffer
 	line := func(name, value string) { fmt.Fprintf(&b, "%-10s %s\n", name, value) }
 	line("letter", l.String())
@@ -88,7 +88,7 @@ func printLetter(w io.Writer, l letter, redriven bool) error {
 }
 
 // dump writes the value as OTLP JSON, or its first bytes if it is not OTLP.
-func dump(b *bytes.Buffer, l letter) error {
+func dump(b *bytes.Buffer, l deadLetter) error {
 	traces, err := l.traces()
 	if err != nil {
 		fmt.Fprintf(b, "\nThe value cannot be decoded (%s). ", escape(err.Error()))

@@ -46,7 +46,7 @@ func open(ctx context.Context, brokers []string, security kafkaclient.Security) 
 	q.client, err = kgo.NewClient(append(slices.Clone(q.connect),
 		kgo.ClientID("looptrace-deadletters"),
 		kgo.RetryTimeout(answerTime),
-		// A letter that is redriven twice is stored once. An idempotent producer could not give up on a record that was
+		// A dead letter that is redriven twice is stored once. An idempotent producer could not give up on a record that was
 		// sent to a broker that then disappeared.
 		kgo.DisableIdempotentWrite(),
 		kgo.ProducerBatchMaxBytes(maxRecordBytes),
@@ -96,7 +96,7 @@ func (q *queue) bounds(ctx context.Context) (map[int32]span, error) {
 }
 
 // read passes the letters within the ranges to take, those of each partition in order.
-func (q *queue) read(ctx context.Context, ranges map[int32]span, take func(letter) error) error {
+func (q *queue) read(ctx context.Context, ranges map[int32]span, take func(deadLetter) error) error {
 	next := maps.Clone(ranges)
 	maps.DeleteFunc(next, func(_ int32, s span) bool { return s.first >= s.end })
 	if len(next) == 0 {
@@ -128,7 +128,7 @@ func (q *queue) read(ctx context.Context, ranges map[int32]span, take func(lette
 }
 
 // poll passes the records of one fetch to take and advances next.
-func (q *queue) poll(ctx context.Context, client *kgo.Client, next map[int32]span, take func(letter) error) error {
+func (q *queue) poll(ctx context.Context, client *kgo.Client, next map[int32]span, take func(deadLetter) error) error {
 	waiting, cancel := context.WithTimeout(ctx, workTime)
 	defer cancel()
 	fetches := client.PollFetches(waiting)
@@ -145,7 +145,7 @@ func (q *queue) poll(ctx context.Context, client *kgo.Client, next map[int32]spa
 			continue // fetched beyond the end
 		}
 		if record.Offset < wanted.end && !record.Attrs.IsControl() {
-			if err := take(newLetter(record)); err != nil {
+			if err := take(newDeadLetter(record)); err != nil {
 				return err
 			}
 		}
@@ -158,30 +158,30 @@ func (q *queue) poll(ctx context.Context, client *kgo.Client, next map[int32]spa
 	return nil
 }
 
-// find reads one letter.
-func (q *queue) find(ctx context.Context, at location) (letter, error) {
+// find reads one dead letter.
+func (q *queue) find(ctx context.Context, at location) (deadLetter, error) {
 	bounds, err := q.bounds(ctx)
 	if err != nil {
-		return letter{}, err
+		return deadLetter{}, err
 	}
 	if err := checkLocation(at, bounds); err != nil {
-		return letter{}, err
+		return deadLetter{}, err
 	}
-	var found *letter
-	err = q.read(ctx, map[int32]span{at.partition: {at.offset, at.offset + 1}}, func(l letter) error {
+	var found *deadLetter
+	err = q.read(ctx, map[int32]span{at.partition: {at.offset, at.offset + 1}}, func(l deadLetter) error {
 		found = &l
 		return nil
 	})
 	if err != nil {
-		return letter{}, err
+		return deadLetter{}, err
 	}
 	if found == nil {
-		return letter{}, fmt.Errorf("there is no dead letter %s", at)
+		return deadLetter{}, fmt.Errorf("there is no dead letter %s", at)
 	}
 	return *found, nil
 }
 
-// checkLocation returns an error if no letter can exist at a location.
+// checkLocation returns an error if no dead letter can exist at a location.
 func checkLocation(at location, bounds map[int32]span) error {
 	b, ok := bounds[at.partition]
 	switch {

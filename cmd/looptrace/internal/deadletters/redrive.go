@@ -55,7 +55,7 @@ func (q *queue) plan(ctx context.Context, s selection) (*plan, error) {
 			}
 		}
 	}
-	err = q.read(ctx, ranges, func(l letter) error {
+	err = q.read(ctx, ranges, func(l deadLetter) error {
 		switch {
 		case len(s.locations) > 0 && !slices.Contains(s.locations, l.location):
 			return nil
@@ -97,7 +97,7 @@ func covering(locations []location) map[int32]span {
 // after each chunk. It returns how many were redriven, also with an error.
 func (q *queue) redrive(ctx context.Context, p *plan, progress func(redriven int)) (int, error) {
 	redriven, size := 0, 0
-	var chunk []letter
+	var chunk []deadLetter
 	flush := func() error {
 		acknowledged, err := q.produce(ctx, chunk)
 		for _, l := range acknowledged {
@@ -116,7 +116,7 @@ func (q *queue) redrive(ctx context.Context, p *plan, progress func(redriven int
 		progress(redriven)
 		return err
 	}
-	err := q.read(ctx, covering(slices.Collect(maps.Keys(p.locations))), func(l letter) error {
+	err := q.read(ctx, covering(slices.Collect(maps.Keys(p.locations))), func(l deadLetter) error {
 		if !p.locations[l.location] {
 			return nil
 		}
@@ -133,8 +133,8 @@ func (q *queue) redrive(ctx context.Context, p *plan, progress func(redriven int
 }
 
 // produce returns the letters whose records were acknowledged, and the first error of the others.
-func (q *queue) produce(ctx context.Context, letters []letter) (acknowledged []letter, err error) {
-	from := map[*kgo.Record]letter{}
+func (q *queue) produce(ctx context.Context, letters []deadLetter) (acknowledged []deadLetter, err error) {
+	from := map[*kgo.Record]deadLetter{}
 	records := make([]*kgo.Record, 0, len(letters))
 	for _, l := range letters {
 		record := l.original(migrate.SpansTopic)

@@ -2,7 +2,7 @@ import { formatCountOf } from "@/components/format";
 import { Notice } from "./Notice";
 import type { StoppedJudge } from "./trust";
 
-/** Which judges were asked no more, and where their errors are read. */
+/** Which judges were stopped, and where their errors are read. */
 export function StoppedJudges({
   judges,
   mayResume,

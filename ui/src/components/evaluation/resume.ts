@@ -15,7 +15,7 @@ export function hasWork(work: MissingWork): boolean {
   return Object.values(work).some((count) => count > 0);
 }
 
-/** Whether what stopped an evaluation can be mended: it keeps its connections, so one that was deleted is gone. */
+/** Whether what stopped an evaluation can be fixed: it keeps its connections, so one that was deleted is gone. */
 export function mayGoOn({ error }: Pick<EvalRun, "error">): boolean {
   return error?.code !== "provider_deleted";
 }

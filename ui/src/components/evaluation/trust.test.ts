@@ -87,7 +87,7 @@ describe("judges", () => {
   });
   it("that were stopped say how many votes that costs", () => {
     const error = { code: "provider_key_refused", detail: "No." };
-    const stopped = { failures: 10, votes: 1200, escalation_votes: 0, error, remedy: "Mend that." };
+    const stopped = { failures: 10, votes: 1200, escalation_votes: 0, error, remedy: "Fix that." };
     expect(stoppedText(stopped)).toBe("Stopped after 10 failures; 1,200 not called");
   });
   it("cost what is known", () => {

@@ -168,7 +168,7 @@ export interface StoppedJudge {
   stopped: NonNullable<PanelJudge["stopped"]>;
 }
 
-/** The judges that were asked no more, because they failed again and again in a way that only a person can mend. */
+/** The judges that were stopped, because they failed again and again in a way that only a person can fix. */
 export function stoppedJudges({
   summary,
 }: {

@@ -136,7 +136,7 @@ function Steps({ dataset, choice }: { dataset: Dataset; choice: Choice }) {
     mapping: mapping ? JSON.stringify(mapping) : undefined,
     partial: isPartial || undefined,
   });
-  // A preview that fails must not take away the fields that mend it.
+  // A preview that fails must not take away the fields that fix it.
   const [last, setLast] = useState<ImportPreview | undefined>(query.data);
   if (query.data && query.data !== last) setLast(query.data);
   const preview = query.data ?? last;

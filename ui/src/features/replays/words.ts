@@ -78,7 +78,7 @@ export function replayProblem({
   return null;
 }
 
-/** Whether it ended for a reason that ends when someone mends the connection. */
+/** Whether it ended for a reason that ends when someone fixes the connection. */
 export function isOfConnection(error: Replay["error"], stop: Replay["stop_reason"]): boolean {
   return stop === "budget" || (error !== null && /^(provider|model|budget|address)_/.test(error.code));
 }

@@ -14,19 +14,19 @@ import (
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
-// againWait is the time between two looks whether an evaluation has its first summary.
-const againWait = 5 * time.Second
+// resummarizeWait is the time between two looks whether an evaluation has its first summary.
+const resummarizeWait = 5 * time.Second
 
-// againArgs name an evaluation to summarize again because labels changed.
-type againArgs struct {
+// resummarizeArgs name an evaluation to summarize again because labels changed.
+type resummarizeArgs struct {
 	EvaluationID uuid.UUID `json:"evaluation_id"`
 }
 
 // Kind is that of the jobs.
-func (againArgs) Kind() string { return "evaluation_summary" }
+func (resummarizeArgs) Kind() string { return "evaluation_summary" }
 
 // Queue is the queue of the job.
-func (againArgs) Queue() string { return work.Summaries }
+func (resummarizeArgs) Queue() string { return work.Summaries }
 
 // changeLabel changes a label, and adds a job for each evaluation of the dataset that has its output and its panel, unless one waits.
 //
@@ -47,12 +47,12 @@ func (s *Service) changeLabel(ctx context.Context, args pgx.NamedArgs, change fu
 			ids[i] = found[i].ID
 		}
 		// A statement of its own, which sees what became of jobs while the one before waited.
-		lacking, err := postgres.Many[labelled](ctx, tx, "list evaluations to summarize again", pgx.NamedArgs{"ids": ids, "job": againArgs{}.Kind()})
+		lacking, err := postgres.Many[labelled](ctx, tx, "list evaluations to summarize again", pgx.NamedArgs{"ids": ids, "job": resummarizeArgs{}.Kind()})
 		if err != nil {
 			return err
 		}
 		for _, one := range lacking {
-			if _, err := s.jobs.Add(ctx, tx.PGX(), one.ProjectID, againArgs{one.ID}); err != nil {
+			if _, err := s.jobs.Add(ctx, tx.PGX(), one.ProjectID, resummarizeArgs{one.ID}); err != nil {
 				return err //nolint:wrapcheck // it says what it does
 			}
 		}
@@ -77,9 +77,9 @@ func (a *attempt) summaryAgain(r *results) (any, error) {
 	return r.summary, err
 }
 
-// summarizeAgain summarizes an evaluation that has ended with the labels of now. It calls no model, and only the summary changes. A job
+// resummarize summarizes an evaluation that has ended with the labels of now. It calls no model, and only the summary changes. A job
 // that begins later takes the evaluation over.
-func (s *Service) summarizeAgain(ctx context.Context, args againArgs, _ bool) error {
+func (s *Service) resummarize(ctx context.Context, args resummarizeArgs, _ bool) error {
 	a := &attempt{Service: s, id: uuid.New()}
 	begun, err := s.db.Exec(ctx, "begin summary", pgx.NamedArgs{"id": args.EvaluationID, "attempt": a.id})
 	if err != nil {
@@ -88,11 +88,11 @@ func (s *Service) summarizeAgain(ctx context.Context, args againArgs, _ bool) er
 	if begun == 0 {
 		open, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "find evaluation to be summarized", pgx.NamedArgs{"id": args.EvaluationID})
 		if err == nil && len(open) > 0 { // its own job may have read the labels already
-			err = &work.AgainError{After: againWait}
+			err = &work.RetryLaterError{After: resummarizeWait}
 		}
 		return err
 	}
-	if err := a.load(ctx, args.EvaluationID); errors.Is(err, work.ErrNotMine) {
+	if err := a.load(ctx, args.EvaluationID); errors.Is(err, work.ErrFenced) {
 		return nil
 	} else if err != nil {
 		return err

@@ -49,8 +49,8 @@ func (o origin) String() string {
 	return o.topic + " " + o.partition + ":" + o.offset
 }
 
-// letter is one record of the dead-letter topic.
-type letter struct {
+// deadLetter is one record of the dead-letter topic.
+type deadLetter struct {
 	location
 	// written is when it became a dead letter.
 	written time.Time
@@ -61,9 +61,9 @@ type letter struct {
 	record *kgo.Record
 }
 
-// newLetter parses the headers. The receiver's are last: the record's own may have the same names.
-func newLetter(record *kgo.Record) letter {
-	l := letter{
+// newDeadLetter parses the headers. The receiver's are last: the record's own may have the same names.
+func newDeadLetter(record *kgo.Record) deadLetter {
+	l := deadLetter{
 		location: location{record.Partition, record.Offset}, written: record.Timestamp, reason: "unknown", record: record,
 	}
 	for _, header := range record.Headers {
@@ -87,13 +87,13 @@ func newLetter(record *kgo.Record) letter {
 }
 
 // traces decodes the value.
-func (l letter) traces() (ptrace.Traces, error) {
+func (l deadLetter) traces() (ptrace.Traces, error) {
 	return otlpwire.Decode(l.record.Value)
 }
 
 // original returns the record as it was before, for the topic that it was in. It keeps its time, which is the version
 // of its spans: with a new time an old state would win over what was stored since.
-func (l letter) original(topic string) *kgo.Record {
+func (l deadLetter) original(topic string) *kgo.Record {
 	record := &kgo.Record{Topic: topic, Key: l.record.Key, Value: l.record.Value, Timestamp: l.origin.written}
 	if record.Timestamp.IsZero() {
 		record.Timestamp = l.written
@@ -108,7 +108,7 @@ func (l letter) original(topic string) *kgo.Record {
 
 // summary is an entry of the list.
 type summary struct {
-	letter
+	deadLetter
 	bytes int
 	// spans is nil if the value cannot be decoded.
 	spans    *int
@@ -116,8 +116,8 @@ type summary struct {
 }
 
 // summarize does not keep the record, so that a long list is small.
-func summarize(l letter, redriven bool) summary {
-	s := summary{letter: l, bytes: len(l.record.Value), redriven: redriven}
+func summarize(l deadLetter, redriven bool) summary {
+	s := summary{deadLetter: l, bytes: len(l.record.Value), redriven: redriven}
 	if traces, err := l.traces(); err == nil {
 		n := traces.SpanCount()
 		s.spans = &n

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Purse is what is left of the cap of several calls. A call takes the most that it can cost, and gives back what it did not.
-type Purse struct {
+// Budget is what is left of the cap of several calls. A call takes the most that it can cost, and gives back what it did not.
+type Budget struct {
 	limit *Money // nil for no cap
 
 	mu              sync.Mutex
@@ -15,17 +15,17 @@ type Purse struct {
 	returned chan struct{}
 }
 
-// NewPurse returns what is left of a limit, of which a part is spent.
-func NewPurse(limit *Money, spent Money) *Purse {
-	return &Purse{limit: limit, spent: spent, returned: make(chan struct{})}
+// NewBudget returns what is left of a limit, of which a part is spent.
+func NewBudget(limit *Money, spent Money) *Budget {
+	return &Budget{limit: limit, spent: spent, returned: make(chan struct{})}
 }
 
 // Limited reports whether there is a cap. Without one, nothing is taken.
-func (p *Purse) Limited() bool { return p.limit != nil }
+func (p *Budget) Limited() bool { return p.limit != nil }
 
 // Take takes the most that up to a number of attempts can cost, at least one. It waits for money that may come back. It returns 0
 // attempts if that would not help.
-func (p *Purse) Take(ctx context.Context, most Money, attempts int) (taken Money, times int, err error) {
+func (p *Budget) Take(ctx context.Context, most Money, attempts int) (taken Money, times int, err error) {
 	for {
 		p.mu.Lock()
 		left := *p.limit - p.spent - p.reserved
@@ -51,7 +51,7 @@ func (p *Purse) Take(ctx context.Context, most Money, attempts int) (taken Money
 }
 
 // GiveBack gives back what was taken, and counts what was spent.
-func (p *Purse) GiveBack(taken, spent Money) {
+func (p *Budget) GiveBack(taken, spent Money) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reserved -= taken
@@ -61,7 +61,7 @@ func (p *Purse) GiveBack(taken, spent Money) {
 }
 
 // Spent returns what was spent, with what was before.
-func (p *Purse) Spent() Money {
+func (p *Budget) Spent() Money {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.spent

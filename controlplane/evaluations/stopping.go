@@ -1,0 +1,87 @@
+package evaluations
+
+import (
+	"sync"
+
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+// stopping is why no more outputs are made.
+type stopping struct {
+	mu      sync.Mutex
+	reached chan struct{} // closed then
+	reason  StopReason
+	failure *problem.Error
+	// failed counts the outputs of each side that failed one after the other.
+	failed [2]int
+}
+
+// set stops the making of outputs. The first reason counts.
+func (s *stopping) set(reason StopReason, failure *problem.Error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reason == "" && s.failure == nil {
+		s.reason, s.failure = reason, failure
+		close(s.reached)
+	}
+}
+
+// note counts the failures of a side that only a person can fix.
+func (s *stopping) note(side int, failure *problem.Error) {
+	s.mu.Lock()
+	if failure == nil || !providers.NeedsPerson(failure.Code) {
+		s.failed[side] = 0
+	} else {
+		s.failed[side]++
+	}
+	over := s.failed[side] >= maxPermanentFailures
+	s.mu.Unlock()
+	if over {
+		s.set("", failure)
+	}
+}
+
+// stoppedJudges is which judges are stopped. The other votes go on: no evaluation is voided by one judge.
+type stoppedJudges struct {
+	mu     sync.Mutex
+	failed map[judgePlace]int
+}
+
+type judgePlace struct{ panel, judge int }
+
+// note counts the failures of a judge that only a person can fix, and reports whether it is stopped.
+func (s *stoppedJudges) note(panel, judge int, failure *problem.Error) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := judgePlace{panel, judge}
+	switch {
+	case s.failed[at] >= maxPermanentFailures:
+	case failure == nil || !providers.NeedsPerson(failure.Code):
+		delete(s.failed, at)
+	default:
+		if s.failed == nil {
+			s.failed = map[judgePlace]int{}
+		}
+		s.failed[at]++
+	}
+	return s.failed[at] >= maxPermanentFailures
+}
+
+func (s *stoppedJudges) stopped(panel, judge int) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failed[judgePlace{panel, judge}] >= maxPermanentFailures
+}
+
+// allStopped reports whether no judge is left.
+func (s *stoppedJudges) allStopped(panels []readyPanel) bool {
+	for i := range panels {
+		for j := range panels[i].regular() {
+			if !s.stopped(i, j) {
+				return false
+			}
+		}
+	}
+	return true
+}
