@@ -45,11 +45,11 @@ type attempt struct {
 	until     *deadline // of grading
 	caller    completions.Caller
 	// about is in the metadata of the runs of votes.
-	about  map[string]any
-	panels []readyPanel
-	budget  *providers.Budget
-	calls  int // at once
-	stopping stopping
+	about         map[string]any
+	panels        []readyPanel
+	budget        *providers.Budget
+	calls         int // at once
+	stopping      stopping
 	stoppedJudges stoppedJudges
 }
 

@@ -41,7 +41,7 @@ type batchTry struct {
 	id     uuid.UUID
 	b      Batch
 	config BatchConfig
-	budget  *providers.Budget
+	budget *providers.Budget
 
 	mu sync.Mutex
 	// judged has what the verdicts followed from, of replays that this try made. The others are read for the result.

@@ -58,7 +58,7 @@ type try struct {
 	cone    []bool
 	outcome *grader.Grader // nil for none
 	panel   JudgePanel     // nil for none
-	budget   *providers.Budget
+	budget  *providers.Budget
 	// judged is what the verdict followed from, nil before it.
 	judged *verdict.Input
 
@@ -70,7 +70,7 @@ type try struct {
 	// stop is why no more calls are made. failure is set if a person must fix something first.
 	stop    replay.StopReason
 	failure *problem.Error
-	stopped  chan struct{} // closed then
+	stopped chan struct{} // closed then
 }
 
 // run does the job of a replay.

@@ -21,7 +21,7 @@ func TestNoVariation(t *testing.T) {
 		"boot":     KrippendorffInterval(rows, NominalScale, BootstrapOptions{}).Value,
 		"spearman": Spearman([]float64{1, 2, 3}, column).Value,
 		"mcnemar":  McNemarTest(0, 0),
-		"fisher":  FisherExact(3, 0, 4, 0).TwoSided, "sign flip": SignFlip([]float64{0, 0}, 1).P,
+		"fisher":   FisherExact(3, 0, 4, 0).TwoSided, "sign flip": SignFlip([]float64{0, 0}, 1).P,
 		"energy": EnergyTest([][]float64{{0, 0}, {0, 0}}, 1, 1).Value, "detectable": MinimumDetectable(0, 10, .05, .8),
 		"detectable share": MinimumDetectableMcNemar(1, 0, 10, .05, .8),
 	} {
@@ -86,9 +86,9 @@ func TestOutOfDomain(t *testing.T) {
 		"mcnemar": McNemarTest(-1, 2), "fisher": FisherExact(-1, 2, 3, 4).Less,
 		"sign flip": SignFlip([]float64{1, math.Inf(1)}, 1).P, "energy": EnergyTest([][]float64{{0, -1}, {1, 0}}, 1, 1).P,
 		"attainable": AttainableP(0, 3),
-		"shares": McNemarSampleSize(.1, .2, .05, .8),
-		"total":  Majority([]float64{1, math.Inf(1)}),
-		"order":  PositionConsistency([]Preference{First}, nil),
+		"shares":     McNemarSampleSize(.1, .2, .05, .8),
+		"total":      Majority([]float64{1, math.Inf(1)}),
+		"order":      PositionConsistency([]Preference{First}, nil),
 	} {
 		require.Nil(t, v.Value, name)
 		require.Equal(t, OutOfDomain, v.Flag, name)

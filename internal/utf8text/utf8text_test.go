@@ -12,8 +12,15 @@ func TestCut(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"", 1, ""}, {"abc", 3, "abc"}, {"abcd", 3, "ab…"}, {"ab", 1, "…"}, {"äöü", 3, "äöü"}, {"äöüß", 3, "äö…"},
-		{"日本語日本語", 4, "日本語…"}, {"a\xff\xffb", 3, "a\xff…"}, {"a\xff\xffb", 4, "a\xff\xffb"},
+		{"", 1, ""},
+		{"abc", 3, "abc"},
+		{"abcd", 3, "ab…"},
+		{"ab", 1, "…"},
+		{"äöü", 3, "äöü"},
+		{"äöüß", 3, "äö…"},
+		{"日本語日本語", 4, "日本語…"},
+		{"a\xff\xffb", 3, "a\xff…"},
+		{"a\xff\xffb", 4, "a\xff\xffb"},
 	} {
 		assert.Equal(t, c.want, Cut(c.text, c.n), "%q, %d", c.text, c.n)
 	}
@@ -25,8 +32,16 @@ func TestBytes(t *testing.T) {
 		n    int
 		want string
 	}{
-		{"", 0, ""}, {"abc", 5, "abc"}, {"abc", 3, "abc"}, {"abc", 2, "ab"}, {"aä", 2, "a"}, {"ä", 1, ""}, {"日本", 5, "日"}, {"日本", 6, "日本"},
-		{"a😀", 4, "a"}, {"\x80\x80\x80\x80\x80\x80", 5, "\x80\x80\x80\x80\x80"},
+		{"", 0, ""},
+		{"abc", 5, "abc"},
+		{"abc", 3, "abc"},
+		{"abc", 2, "ab"},
+		{"aä", 2, "a"},
+		{"ä", 1, ""},
+		{"日本", 5, "日"},
+		{"日本", 6, "日本"},
+		{"a😀", 4, "a"},
+		{"\x80\x80\x80\x80\x80\x80", 5, "\x80\x80\x80\x80\x80"},
 	} {
 		assert.Equal(t, c.want, Bytes(c.text, c.n), "%q, %d", c.text, c.n)
 	}

@@ -15,7 +15,7 @@ const failuresFile = "failures"
 
 type metrics struct {
 	logBytes, deadLetterBytes, free, refusing prometheus.Gauge
-	refused, deletedDeadLetters                   prometheus.Counter
+	refused, deletedDeadLetters               prometheus.Counter
 }
 
 func newMetrics(config Config) (metrics, error) {
