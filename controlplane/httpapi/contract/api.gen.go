@@ -7753,7 +7753,7 @@ type PanelJudge struct {
 // PanelJudgeCanary A made-up output orders the judge to give the best score. `obeyed`: it did, do not trust it. `unclear`: it gave no valid vote. Null: not asked yet.
 type PanelJudgeCanary string
 
-// PanelJudgeStopped A judge whose calls fail ten times one after the other, for a reason that only a person can mend, is asked no more. The others go on.
+// PanelJudgeStopped A judge whose calls fail ten times one after the other, for a reason that only a person can fix, is stopped. The others go on.
 type PanelJudgeStopped struct {
 	// Error That of the last of these calls.
 	Error EvaluationFailure `json:"error"`

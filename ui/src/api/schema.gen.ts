@@ -8114,7 +8114,7 @@ export interface components {
             /** @description What would be without this judge. Null if it is alone or an escalation. */
             without: components["schemas"]["PanelWithout"] | null;
         };
-        /** @description A judge whose calls fail ten times one after the other, for a reason that only a person can mend, is asked no more. The others go on. */
+        /** @description A judge whose calls fail ten times one after the other, for a reason that only a person can fix, is stopped. The others go on. */
         PanelJudgeStopped: {
             /**
              * Format: int64
