@@ -42,12 +42,12 @@ const (
 type queue struct {
 	address string
 	// secured is how the receiver connects to the same broker, if it differs.
-	secured *kafka.Secured
-	topic   string
-	group   string
+	secured         *kafka.Secured
+	topic           string
+	group           string
 	deadLetterTopic string
-	client  *kgo.Client
-	admin   *kadm.Client
+	client          *kgo.Client
+	admin           *kadm.Client
 }
 
 // fakeQueue is an in-memory queue whose requests can be made to fail.
