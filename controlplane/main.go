@@ -245,14 +245,13 @@ func maintenance(s httpapi.Services) []task {
 func (t task) run(ctx context.Context, log *slog.Logger) {
 	ticker := time.NewTicker(t.interval)
 	defer ticker.Stop()
-	for {
+	for ctx.Err() == nil {
 		if err := t.do(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "maintenance failed; will retry", "task", t.name, "error", err)
 		}
 		select {
 		case <-ticker.C:
 		case <-ctx.Done():
-			return
 		}
 	}
 }

@@ -169,7 +169,7 @@ func TestRejectedRowsAreListed(t *testing.T) {
 	s.jobs = []string{job(`"status": "failed", "rejected": 30, "errors_kept": 30, "error": {"code": "rows_rejected", "detail": "30 rows were rejected."}`)}
 	s.errorRows = `{"data": [{"line": 7, "column": "sc\u001bore", "reason": "is no number", "value": "` + strings.Repeat("x", 400) + `"}, {"line": 9, "column": null, "reason": "has no input", "value": null}]}`
 	file := writeFile(t, "faq.jsonl", "{}")
-	listed := `rejected  line 7, column sc\x1bore: is no number (` + strings.Repeat("x", 300) + "…)\nrejected  line 9: has no input\n"
+	listed := `rejected  line 7, column sc\x1bore: is no number (` + strings.Repeat("x", 299) + "…)\nrejected  line 9: has no input\n"
 	out, _, err := importDatasets(t.Context(), t, s.url, "", file)
 	require.EqualError(t, err, "the import failed: 30 rows were rejected.")
 	assert.Equal(t, listed+"and 28 errors more: save them with --errors FILE.csv the next time, or read GET /v1/imports/i1/errors?format=csv now\n", out)
