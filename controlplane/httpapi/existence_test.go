@@ -318,8 +318,8 @@ func fill(t *testing.T, e *apitest.Env, of *tenant, name string, run []runmodel.
 	scenario := createScenario(t, e, as, of.project.Id, name+"-name")
 	comparison, evalRun, evaluated := e.FillEvaluations(t, as, of.project.Id, connection.Id, name)
 	replayed, batch := e.FillReplay(t, as, runID), e.FillReplayBatch(t, as, of.project.Id.String(), runID)
-	diagnosis := e.FillDiagnosis(t, as, of.project.Id.String(), connection.Id.String(), runID)
 	fingerprint := apitest.Must[contract.Run](t, e.Do(t, http.MethodGet, "/v1/runs/"+runID, nil, as), http.StatusOK).Failure.Fingerprint
+	diagnosis := e.FillDiagnosis(t, as, of.project.Id.String(), connection.Id.String(), fingerprint)
 	span := runmodel.FormatSpanID(run[2].SpanID)
 	e.AddMember(t, name+"-viewer@example.com", "viewer", of.project.OrganizationId)
 	invitation := apitest.Must[contract.InvitationWithLink](t, e.Do(t, http.MethodPost, "/v1/invitations",

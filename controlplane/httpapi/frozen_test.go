@@ -79,7 +79,7 @@ func TestFrozenStores(t *testing.T) {
 	ofComparison, ofEvalRun := "/v1/comparisons/"+compared, "/v1/eval-runs/"+evalRun
 	ofRanking := endedPair(t, e, apitest.Cookie(session), evalRun)
 	ofBatch := "/v1/replay-batches/" + e.FillReplayBatch(t, apitest.Cookie(session), project.Id.String(), run)
-	ofDiagnosis := "/v1/diagnoses/" + e.FillDiagnosis(t, apitest.Cookie(session), project.Id.String(), connection.Id.String(), run)
+	ofDiagnosis := "/v1/diagnoses/" + e.FillDiagnosis(t, apitest.Cookie(session), project.Id.String(), connection.Id.String(), failure)
 	ofFinding := "/v1/findings/" + e.FillFinding(t, apitest.Cookie(session), project.Id.String(), failure)
 	ofReplay := "/v1/replays/" + e.FillReplay(t, apitest.Cookie(session), run)
 	of, in := "?project_id="+project.Id.String(), "/v1/projects/"+project.Id.String()
@@ -194,7 +194,7 @@ func TestFrozenStores(t *testing.T) {
 		{path: "/v1/replay-batches" + of},
 		{path: "/v1/diagnoses" + of},
 		{path: ofDiagnosis},
-		{method: http.MethodPost, path: "/v1/diagnoses", body: apitest.DiagnosisBody(project.Id.String(), connection.Id.String(), run, `,"plan":true`), runs: true},
+		{method: http.MethodPost, path: "/v1/diagnoses", body: apitest.DiagnosisBody(project.Id.String(), connection.Id.String(), failure, `,"plan":true`), runs: true},
 		{path: ofBatch},
 		{path: ofBatch + "/runs"},
 		{method: http.MethodPost, path: "/v1/replay-batches", body: apitest.ReplayBatchBody(project.Id.String(), run, `,"plan":true`), runs: true},

@@ -61,7 +61,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 	comparison, evalRun, evaluated := e.FillEvaluations(t, apitest.Cookie(owner), project.Id, connection.Id, "theirs")
 	theirs := map[string]string{
 		"comparison_id": comparison, "eval_run_id": evalRun, "dataset_item_id": evaluated, "eval_rule_id": fillRule(t, e, apitest.Cookie(owner), project.Id, "theirs"), "replay_id": e.FillReplay(t, apitest.Cookie(owner), run.String()),
-		"batch_id": e.FillReplayBatch(t, apitest.Cookie(owner), project.Id.String(), run.String()), "diagnosis_id": e.FillDiagnosis(t, apitest.Cookie(owner), project.Id.String(), connection.Id.String(), run.String()),
+		"batch_id": e.FillReplayBatch(t, apitest.Cookie(owner), project.Id.String(), run.String()), "diagnosis_id": e.FillDiagnosis(t, apitest.Cookie(owner), project.Id.String(), connection.Id.String(), fingerprint),
 		"finding_id":  e.FillFinding(t, apitest.Cookie(owner), project.Id.String(), fingerprint),
 		"provider_id": connection.Id.String(), "scenario_id": createScenario(t, e, apitest.Cookie(owner), project.Id, "mine").Id.String(),
 		"import_id": imported.Id.String(), "dataset_id": dataset.Id.String(), "item_id": items.Data[0].Id.String(), "revision": "0", "other_revision": "1",
@@ -130,7 +130,7 @@ func TestOtherTenantsSeeNothing(t *testing.T) {
 			return map[string]any{"prompt": map[string]string{"id": ids["prompt_id"]}}
 		},
 		"POST /v1/diagnoses": func(ids map[string]string) any {
-			return apitest.DiagnosisBody(ids["project_id"], ids["provider_id"], ids["run_id"], "")
+			return apitest.DiagnosisBody(ids["project_id"], ids["provider_id"], ids["fingerprint"], "")
 		},
 		"PATCH /v1/replay-batches/:batch_id":                   rename,
 		"POST /v1/replay-batches/:batch_id/_actions/extend":    func(map[string]string) any { return `{"controls":1}` },

@@ -111,7 +111,7 @@ func TestWalk(t *testing.T) {
 			return e.FillReplayBatch(t, apitest.Cookie(owner), mine.project.Id.String(), mine.things["run_id"])
 		},
 		"diagnosis_id": func() string {
-			return e.FillDiagnosis(t, apitest.Cookie(owner), mine.project.Id.String(), walked.Id.String(), mine.things["run_id"])
+			return e.FillDiagnosis(t, apitest.Cookie(owner), mine.project.Id.String(), walked.Id.String(), mine.things["fingerprint"])
 		},
 		"finding_id": func() string {
 			return e.FillFinding(t, apitest.Cookie(owner), mine.project.Id.String(), mine.things["fingerprint"])

@@ -361,10 +361,10 @@ func (w *writer) writeReplays() {
 	w.writeDiagnoses()
 }
 
-// writeDiagnoses asks a model about a run that failed.
+// writeDiagnoses asks a model about a group of failed runs.
 func (w *writer) writeDiagnoses() {
-	failed, _ := at(w.t, w.owner.get("/v1/runs?outcome=failed&limit=1&project_id="+w.project), "data", 0, "run_id").(string)
-	body := object{"project_id": w.project, "run_ids": []any{failed}, "provider_id": w.connection, "model": "text", "max_cost_usd": 100, "allow_unpriced": true}
+	failed, _ := at(w.t, w.owner.get("/v1/runs?outcome=failed&limit=1&project_id="+w.project), "data", 0, "failure", "fingerprint").(string)
+	body := object{"project_id": w.project, "fingerprint": failed, "provider_id": w.connection, "model": "text", "max_cost_usd": 100, "allow_unpriced": true}
 	plan := object{"plan": true}
 	for member, value := range body {
 		plan[member] = value

@@ -256,15 +256,15 @@ func (e *Env) BatchEnded(t *testing.T, as Option, id uuid.UUID) (ended contract.
 	return ended
 }
 
-// DiagnosisBody asks a model why a run failed.
-func DiagnosisBody(project, provider, run, more string) string {
-	return fmt.Sprintf(`{"project_id":%q,"provider_id":%q,"model":"text","run_ids":[%q]%s}`, project, provider, run, more)
+// DiagnosisBody asks a model why the runs of a group failed.
+func DiagnosisBody(project, provider, fingerprint, more string) string {
+	return fmt.Sprintf(`{"project_id":%q,"provider_id":%q,"model":"text","fingerprint":%q%s}`, project, provider, fingerprint, more)
 }
 
-// FillDiagnosis makes a diagnosis that has ended, of a run that failed.
-func (e *Env) FillDiagnosis(t *testing.T, as Option, project, provider, run string) string {
+// FillDiagnosis makes a diagnosis that has ended, of a group of failed runs.
+func (e *Env) FillDiagnosis(t *testing.T, as Option, project, provider, fingerprint string) string {
 	t.Helper()
-	id := Must[contract.Diagnosis](t, e.Do(t, http.MethodPost, "/v1/diagnoses", DiagnosisBody(project, provider, run, ""), as), http.StatusCreated).Id
+	id := Must[contract.Diagnosis](t, e.Do(t, http.MethodPost, "/v1/diagnoses", DiagnosisBody(project, provider, fingerprint, ""), as), http.StatusCreated).Id
 	e.Exec(t, `UPDATE diagnoses SET status = 'succeeded', result = '{"claims":[],"dropped":{}}', finished_at = now() WHERE id = $1`, id)
 	return id.String()
 }
