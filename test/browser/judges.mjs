@@ -64,10 +64,10 @@ await scenario(async (page, { base, projectId, dataset, comparison, email, passw
   const evalRun = new URL(page.url()).pathname;
   await page.getByTestId("sentence").getByText(/correctness/).waitFor();
   await trust.getByText("How the judges agree").click();
-  check((await page.getByTestId("judge-row").count()) === 3, "three judges");
   await page.locator('[data-judge="qwen-judge"]').getByText("58 of 60 valid, 2 unreadable").waitFor();
+  check((await page.getByTestId("judge-row").count()) === 3, "three judges");
   await page.locator('[data-figure="krippendorff_alpha"]').waitFor();
-  await page.getByTestId("pass-at-k").waitFor();
+  await page.getByRole("columnheader", { name: "All repeats pass" }).waitFor();
   check((await sum(page.getByTestId("votes-sum").getByTestId("vote-sum"))) === 180, "30 items, 2 repeats, 3 judges");
   await inspect(page, "eval-run-judged");
   await trust.scrollIntoViewIfNeeded();
