@@ -9571,8 +9571,13 @@ type ReplayReproducibilityClass string
 // ReplayRole defines model for ReplayRole.
 type ReplayRole string
 
-// ReplaySet One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
-// `tool_result`, `tool_error`. Of either: `timeout_ms`, `retries`. Of the run: `input`, with the target `all`.
+// ReplaySet One change:
+//
+//   - of model calls: `model`, `params`, `system_prompt`, `messages`, `prompt`, `tool_schema`, `response` (it forces a decision),
+//     `resample` (it sends the same request again),
+//   - of tool calls: `tool_result`, `tool_error`,
+//   - of either: `timeout_ms`, `retries`,
+//   - of the run: `input`, with the target `all`.
 type ReplaySet struct {
 	// Input The text in place of the first message of the user. The target is `all`.
 	Input    *string          `json:"input,omitempty"`
@@ -9700,7 +9705,13 @@ type ReplaySummary struct {
 	Verdict *ReplayVerdictSummary `json:"verdict"`
 }
 
-// ReplayTarget The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls, also for timeouts and retries. A target without a step is refused.
+// ReplayTarget The steps to edit:
+//
+// - `all`: all model calls, also for timeouts and retries,
+// - a kind: the steps of it, with `name` those of that name (a tool's own name),
+// - `span_id`: one step.
+//
+// A target without a step is refused.
 type ReplayTarget struct {
 	union json.RawMessage
 }
@@ -9767,8 +9778,10 @@ type ReplayVerdictSummary struct {
 	Verdict ReplayVerdictKind `json:"verdict"`
 }
 
-// Replayability `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts and retries. `llm`: single model calls can be made again, but later requests
-// cannot be rebuilt from earlier answers. `full`: every request can be rebuilt.
+// Replayability - `none`: nothing to replay.
+// - `structure`: steps have times but no texts. Only timeouts and retries can be edited.
+// - `llm`: single model calls can be made again. Later requests cannot be rebuilt from earlier answers.
+// - `full`: every request can be rebuilt.
 type Replayability string
 
 // ResolvedPrompt defines model for ResolvedPrompt.
@@ -10246,8 +10259,10 @@ type RunReplayability struct {
 	// Executors Those that can replay it.
 	Executors []ReplayExecutor `json:"executors"`
 
-	// Level `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts and retries. `llm`: single model calls can be made again, but later requests
-	// cannot be rebuilt from earlier answers. `full`: every request can be rebuilt.
+	// Level - `none`: nothing to replay.
+	// - `structure`: steps have times but no texts. Only timeouts and retries can be edited.
+	// - `llm`: single model calls can be made again. Later requests cannot be rebuilt from earlier answers.
+	// - `full`: every request can be rebuilt.
 	Level      Replayability   `json:"level"`
 	Missing    []ReplayMissing `json:"missing"`
 	ModelCalls int             `json:"model_calls"`

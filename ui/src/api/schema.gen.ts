@@ -10077,8 +10077,10 @@ export interface components {
         /** @enum {string} */
         ReplayRole: "control" | "treatment";
         /**
-         * @description `none`: nothing to replay. `structure`: steps with times but without texts: only edits of timeouts and retries. `llm`: single model calls can be made again, but later requests
-         *     cannot be rebuilt from earlier answers. `full`: every request can be rebuilt.
+         * @description - `none`: nothing to replay.
+         *     - `structure`: steps have times but no texts. Only timeouts and retries can be edited.
+         *     - `llm`: single model calls can be made again. Later requests cannot be rebuilt from earlier answers.
+         *     - `full`: every request can be rebuilt.
          * @enum {string}
          */
         Replayability: "none" | "structure" | "llm" | "full";
@@ -10103,7 +10105,15 @@ export interface components {
             /** @description Those that can replay it. */
             executors: components["schemas"]["ReplayExecutor"][];
         };
-        /** @description The steps to edit: one by `span_id`, those of a kind, of them those with a name (a tool's own name), or `all` model calls, also for timeouts and retries. A target without a step is refused. */
+        /**
+         * @description The steps to edit:
+         *
+         *     - `all`: all model calls, also for timeouts and retries,
+         *     - a kind: the steps of it, with `name` those of that name (a tool's own name),
+         *     - `span_id`: one step.
+         *
+         *     A target without a step is refused.
+         */
         ReplayTarget: "all" | {
             span_id: string;
         } | {
@@ -10112,8 +10122,13 @@ export interface components {
             name?: string;
         };
         /**
-         * @description One change. Of model calls: `model`, `params`, `system_prompt`, `messages`, `prompt`, `tool_schema`, `response` (which forces a decision), `resample` (the same request again). Of tool calls:
-         *     `tool_result`, `tool_error`. Of either: `timeout_ms`, `retries`. Of the run: `input`, with the target `all`.
+         * @description One change:
+         *
+         *     - of model calls: `model`, `params`, `system_prompt`, `messages`, `prompt`, `tool_schema`, `response` (it forces a decision),
+         *       `resample` (it sends the same request again),
+         *     - of tool calls: `tool_result`, `tool_error`,
+         *     - of either: `timeout_ms`, `retries`,
+         *     - of the run: `input`, with the target `all`.
          */
         ReplaySet: {
             model?: string;
