@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -117,7 +118,7 @@ func addTool[In arguments, Out any](
 			grant, err = authorize(ctx, operation, in)
 		}
 		if err == nil {
-			body, err = run(ctx, grant, in)
+			body, err = recovered(func() ([]byte, error) { return run(ctx, grant, in) })
 		}
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
 			return nil, err // the client disconnected
@@ -132,6 +133,16 @@ func addTool[In arguments, Out any](
 		}, nil
 	})
 	return nil
+}
+
+// recovered returns a panic as an error. The MCP server calls tools in goroutines of its own, in which a panic would end the process.
+func recovered(run func() ([]byte, error)) (body []byte, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	return run()
 }
 
 // authorize grants the operation in the project of the arguments, or else in all projects in which the caller may
