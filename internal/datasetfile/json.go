@@ -2,6 +2,7 @@ package datasetfile
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -369,13 +370,22 @@ func (j *jsonRows) finish() error {
 // viewerRow takes the row out of an element of the answer of Hugging Face's dataset viewer
 // (https://huggingface.co/docs/dataset-viewer/rows). One with cells that the viewer cut is refused.
 func viewerRow(element Row) (Row, error) {
-	r := record{cells: element.Cells}
-	content := r.get("row")
-	if !jsontext.IsObject(content) || r.get("row_idx") == nil {
+	var content, index, truncated json.RawMessage
+	for _, cell := range element.Cells {
+		switch cell.Column {
+		case "row":
+			content = cell.Value
+		case "row_idx":
+			index = cell.Value
+		case "truncated_cells":
+			truncated = cell.Value
+		}
+	}
+	if !jsontext.IsObject(content) || index == nil {
 		return element, nil
 	}
 	bad := &RowError{Line: element.Line}
-	for _, column := range elements(r.get("truncated_cells")) {
+	for _, column := range elements(truncated) {
 		if jsontext.IsString(column) {
 			bad.Fields = append(bad.Fields, FieldError{
 				Column: unquote(column), Reason: "is truncated: the dataset viewer cuts large cells; download the file of the dataset, as Parquet, instead",

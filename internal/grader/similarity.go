@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -54,7 +55,7 @@ func readTextSimilarity(d *definition) (check, bool) {
 }
 
 func metricNames() []string {
-	names := append(sortedKeys(metrics), "bleu")
+	names := append(slices.Sorted(maps.Keys(metrics)), "bleu")
 	slices.Sort(names)
 	return names
 }

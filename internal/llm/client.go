@@ -136,11 +136,11 @@ func Build(conn Connection, request Request, stream bool) (*HTTPRequest, error) 
 	if err != nil {
 		return nil, err
 	}
-	return &HTTPRequest{Method: call.method(), URL: c.base + "/" + call.path, Headers: conn.masked().headers(call), Body: call.body}, nil
+	return &HTTPRequest{Method: call.method(), URL: c.base + "/" + call.path, Headers: headers(masked(conn), call), Body: call.body}, nil
 }
 
 // masked returns the connection with names in place of its secrets.
-func (c Connection) masked() Connection {
+func masked(c Connection) Connection {
 	if c.APIKey != "" {
 		c.APIKey = keyPlaceholder
 	}
@@ -153,7 +153,7 @@ func (c Connection) masked() Connection {
 }
 
 // headers returns the headers of a call. Those of the connection override the others.
-func (c Connection) headers(call *call) map[string]string {
+func headers(c Connection, call *call) map[string]string {
 	headers := map[string]string{"Accept": "application/json", "User-Agent": "looptrace"}
 	if call.stream {
 		headers["Accept"] = "text/event-stream"

@@ -115,7 +115,7 @@ func (x *exchange) request(c *call) (*http.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	for name, value := range x.client.conn.headers(c) {
+	for name, value := range headers(x.client.conn, c) {
 		request.Header.Set(name, value)
 	}
 	return request, nil
