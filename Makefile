@@ -298,7 +298,7 @@ bench-providers: build ## Call a scripted model provider directly and through th
 bench-stats: ## Measure the statistics on 2,000 simulated data sets each: coverage of intervals, false discoveries, power
 	BENCH_STATISTICS=1 $(GO) test -count=1 -timeout 3h -v ./test/bench/statistics
 	BENCH_STATISTICS=1 $(GO) test -count=1 -timeout 1h -v -run '^(TestSentences|TestGateSentences|TestDetectable)$$' ./controlplane/evaluations
-	$(GO) test -run '^$$' -bench '^BenchmarkCompare$$' ./internal/stats
+	$(GO) test -run '^$$' -bench '^BenchmarkCompare$$' ./controlplane/stats/compare
 
 # Compares with scipy, statsmodels and krippendorff of PyPI, which no other target needs.
 .PHONY: crosscheck-stats
@@ -343,7 +343,7 @@ bench-agentview: ## Print how many annotated faults the agent view shows and its
 
 .PHONY: bench-verdict
 bench-verdict: ## Print how often replays of agents with a known mechanism, and repeats of tau-bench, are judged rightly
-	BENCH_VERDICT_TRIALS=$${BENCH_VERDICT_TRIALS:-400} $(GO) test -count=1 -timeout 2h -run '^(TestPower|TestManyRuns|TestTau|TestTruth.*)$$' -v ./internal/verdict
+	BENCH_VERDICT_TRIALS=$${BENCH_VERDICT_TRIALS:-400} $(GO) test -count=1 -timeout 2h -run '^(TestPower|TestManyRuns|TestTau|TestTruth.*)$$' -v ./controlplane/replays/verdict
 
 .PHONY: clean
 clean: ## Remove everything that was built

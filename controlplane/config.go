@@ -13,9 +13,9 @@ import (
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/identity"
 	"github.com/looptrace/looptrace/controlplane/instrument"
+	"github.com/looptrace/looptrace/controlplane/outbound"
 	"github.com/looptrace/looptrace/controlplane/wiring"
 	"github.com/looptrace/looptrace/internal/allowedhost"
-	"github.com/looptrace/looptrace/internal/outbound"
 	"github.com/looptrace/looptrace/internal/ratelimit"
 )
 

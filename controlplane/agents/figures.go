@@ -7,8 +7,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/stats"
 	"github.com/looptrace/looptrace/internal/runmodel"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 // alpha is 1 - the confidence of all intervals.

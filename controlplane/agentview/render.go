@@ -7,9 +7,9 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/looptrace/looptrace/controlplane/tokens"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
-	"github.com/looptrace/looptrace/internal/tokens"
 )
 
 // renderer writes the pieces of a view. Each ends with a newline and begins with neither whitespace nor a slash, as counter requires.

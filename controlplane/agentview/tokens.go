@@ -3,7 +3,7 @@ package agentview
 import (
 	"github.com/tiktoken-go/tokenizer"
 
-	"github.com/looptrace/looptrace/internal/tokens"
+	"github.com/looptrace/looptrace/controlplane/tokens"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/looptrace/looptrace/controlplane/stats"
 	"github.com/looptrace/looptrace/internal/replay"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 // Share is how many of some runs have something.

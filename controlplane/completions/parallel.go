@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/controlplane/llm"
 )
 
 // withParallel takes parallel_tool_calls out of the extra parameters: the APIs write it in different ways.

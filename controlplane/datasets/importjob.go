@@ -9,8 +9,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/mapping"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/reading"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/datasetfile"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -149,31 +151,31 @@ func (a *attempt) startOver(ctx context.Context, hash []byte) error {
 }
 
 // open opens the file and finds the mapping if there is none.
-func (a *attempt) open(ctx context.Context) (*datasetfile.File, datasetfile.Mapping, error) {
+func (a *attempt) open(ctx context.Context) (*reading.File, mapping.Mapping, error) {
 	source := &chunks{ctx: ctx, db: a.db, id: a.imp.ID, size: a.imp.SizeBytes}
 	var (
-		mapping datasetfile.Mapping
+		given mapping.Mapping
 		err     error
 	)
 	if a.imp.Mapping != nil {
-		mapping, err = a.imp.mapping()
+		given, err = a.imp.mapping()
 	} else {
-		mapping, err = datasetfile.Infer(ctx, source, a.imp.options())
+		given, err = mapping.Infer(ctx, source, a.imp.options())
 		a.imp.MappingFound = true
 	}
 	if err != nil {
-		return nil, mapping, unreadable(err)
+		return nil, given, unreadable(err)
 	}
-	file, err := datasetfile.Open(source, a.imp.options())
+	file, err := reading.Open(source, a.imp.options())
 	if err != nil {
-		return nil, mapping, unreadable(err)
+		return nil, given, unreadable(err)
 	}
 	if columns := file.Columns(); columns != nil {
-		if err := mapping.Check(columns); err != nil {
-			return nil, mapping, errors.Join(&failure{"wrong_mapping", err.Error()}, file.Close())
+		if err := given.Check(columns); err != nil {
+			return nil, given, errors.Join(&failure{"wrong_mapping", err.Error()}, file.Close())
 		}
 	}
-	return file, mapping, nil
+	return file, given, nil
 }
 
 // unreadable makes a [failure] of a file that cannot be read.

@@ -14,8 +14,10 @@ import (
 	"github.com/jackc/pgx/v5"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/mapping"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/reading"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/datasetfile"
 )
 
 // A batch of rows is stored with the progress of the import in one transaction.
@@ -43,8 +45,8 @@ type batch struct {
 
 // reader reads the rows of a file.
 type reader struct {
-	file    *datasetfile.File
-	mapping datasetfile.Mapping
+	file    *reading.File
+	mapping mapping.Mapping
 	schemas schemas
 	// strict is whether one rejected row is enough to reject the file.
 	strict bool
@@ -58,17 +60,17 @@ type reader struct {
 
 // read reads the file from where the attempt before stopped. One batch is stored while the next one is read.
 func (a *attempt) read(ctx context.Context, schemas schemas) (err error) {
-	file, mapping, err := a.open(ctx)
+	file, given, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
-	if err := a.opened(ctx, file.Layout(), mapping); err != nil {
+	if err := a.opened(ctx, file.Layout(), given); err != nil {
 		return err
 	}
-	r := &reader{file: file, mapping: mapping, schemas: schemas, strict: a.imp.OnError == "reject", limits: a.limits}
-	if a.imp.MappingFound && mapping.Shape == datasetfile.Columns {
-		r.taken = takenBy(mapping)
+	r := &reader{file: file, mapping: given, schemas: schemas, strict: a.imp.OnError == "reject", limits: a.limits}
+	if a.imp.MappingFound && given.Shape == mapping.Columns {
+		r.taken = takenBy(given)
 	}
 	begun := time.Now()
 	if err := r.skip(ctx, a.imp.Processed); err != nil {
@@ -120,8 +122,8 @@ func (a *attempt) read(ctx context.Context, schemas schemas) (err error) {
 }
 
 // opened stores how the file is read, so that a later attempt reads it the same way.
-func (a *attempt) opened(ctx context.Context, layout datasetfile.Layout, mapping datasetfile.Mapping) error {
-	text, err := json.Marshal(mapping)
+func (a *attempt) opened(ctx context.Context, layout datasetfile.Layout, used mapping.Mapping) error {
+	text, err := json.Marshal(used)
 	if err != nil {
 		return fmt.Errorf("encode the mapping: %w", err)
 	}
@@ -226,7 +228,7 @@ func (r *reader) unknown(next datasetfile.Row) (wrong []datasetfile.FieldError) 
 }
 
 // takenBy returns the columns that a mapping takes.
-func takenBy(m datasetfile.Mapping) map[string]bool {
+func takenBy(m mapping.Mapping) map[string]bool {
 	taken := map[string]bool{}
 	for _, name := range slices.Concat(m.Input.Names(), m.ReferenceOutput.Names(), m.Metadata.Names(), []string{text(m.Key), text(m.Split), text(m.Tags)}) {
 		taken[name] = true
@@ -242,9 +244,9 @@ func (r *reader) reject(b *batch, line int64, wrong []datasetfile.FieldError) {
 }
 
 // columnOf returns the column of a member of an item, such as input or tags[0]. It is empty if there are several, or none is named.
-func columnOf(m datasetfile.Mapping, member string) string {
+func columnOf(m mapping.Mapping, member string) string {
 	member, _, _ = strings.Cut(member, "[")
-	single := func(t datasetfile.Target) string {
+	single := func(t mapping.Target) string {
 		if names := t.Names(); len(names) == 1 {
 			return names[0]
 		}
@@ -268,7 +270,7 @@ func columnOf(m datasetfile.Mapping, member string) string {
 }
 
 // newItem converts an item. Ids that are none are errors.
-func newItem(item datasetfile.Item) (NewItem, []datasetfile.FieldError) {
+func newItem(item mapping.Item) (NewItem, []datasetfile.FieldError) {
 	made := NewItem{
 		Key: item.Key, Input: item.Input, ReferenceOutput: item.ReferenceOutput, Metadata: item.Metadata, Split: item.Split, Tags: item.Tags,
 		SourceSpanID: item.SourceSpanID,

@@ -11,7 +11,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/internal/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/mapping"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -125,8 +126,8 @@ func (s *Service) CancelImport(ctx context.Context, grant access.Grant, id uuid.
 
 // mapping reads the stored mapping. One that was given is checked already. One that was found in rows that are all rejected takes no
 // column, which [datasetfile.ParseMapping] refuses.
-func (i *Import) mapping() (datasetfile.Mapping, error) {
-	var mapping datasetfile.Mapping
+func (i *Import) mapping() (mapping.Mapping, error) {
+	var mapping mapping.Mapping
 	if err := json.Unmarshal([]byte(*i.Mapping), &mapping); err != nil {
 		return mapping, fmt.Errorf("read the mapping: %w", err)
 	}

@@ -10,7 +10,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/internal/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/mapping"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -25,8 +26,8 @@ const (
 // called when the file was read, and may refuse the work.
 func (s *Service) PreviewImport(
 	ctx context.Context, grant access.Grant, dataset uuid.UUID, u Upload, file io.Reader, partial bool, begin func() error,
-) (datasetfile.PreviewResult, error) {
-	var none datasetfile.PreviewResult
+) (mapping.PreviewResult, error) {
+	var none mapping.PreviewResult
 	found, err := s.Get(ctx, grant, dataset)
 	if err != nil {
 		return none, err
@@ -49,17 +50,17 @@ func (s *Service) PreviewImport(
 	if err := begin(); err != nil {
 		return none, err
 	}
-	var mapping *datasetfile.Mapping
+	var given *mapping.Mapping
 	if u.Mapping != "" {
-		given, err := datasetfile.ParseMapping([]byte(u.Mapping))
+		parsed, err := mapping.ParseMapping([]byte(u.Mapping))
 		if err != nil {
 			return none, problem.InvalidField("query.mapping", err.Error())
 		}
-		mapping = &given
+		given = &parsed
 	}
-	result, err := datasetfile.Preview(ctx, source, datasetfile.Options{
+	result, err := mapping.Preview(ctx, source, datasetfile.Options{
 		Format: format, Encoding: u.Encoding, Delimiter: u.Delimiter, Header: u.Header, Sheet: u.Sheet, Partial: partial || cut,
-	}, mapping, previewRows)
+	}, given, previewRows)
 	if err != nil {
 		return none, refusal(err)
 	}
@@ -95,7 +96,7 @@ func readPreview(u Upload, content []byte, file io.Reader) (source *bytes.Reader
 func refusal(err error) error {
 	var (
 		broken *datasetfile.FileError
-		wrong  *datasetfile.MappingError
+		wrong  *mapping.MappingError
 	)
 	switch {
 	case errors.As(err, &broken):
@@ -107,7 +108,7 @@ func refusal(err error) error {
 }
 
 // checkPreview rejects a row whose item an import would reject.
-func checkPreview(ctx context.Context, p *datasetfile.PreviewRow, mapping datasetfile.Mapping, schemas schemas) {
+func checkPreview(ctx context.Context, p *mapping.PreviewRow, used mapping.Mapping, schemas schemas) {
 	if p.Item == nil {
 		return
 	}
@@ -115,7 +116,7 @@ func checkPreview(ctx context.Context, p *datasetfile.PreviewRow, mapping datase
 	made.NewItem, p.Errors = newItem(*p.Item)
 	if len(p.Errors) == 0 {
 		for _, field := range made.check(ctx, schemas) {
-			p.Errors = append(p.Errors, datasetfile.FieldError{Column: columnOf(mapping, field.Location), Reason: field.Location + " " + field.Message})
+			p.Errors = append(p.Errors, datasetfile.FieldError{Column: columnOf(used, field.Location), Reason: field.Location + " " + field.Message})
 		}
 	}
 	if len(p.Errors) > 0 {

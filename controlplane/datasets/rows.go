@@ -12,10 +12,10 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/looptrace/looptrace/internal/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // row is an item to store.

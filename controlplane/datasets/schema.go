@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/controlplane/grader/jsonschema"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // schemas are the JSON Schemas of a dataset, nil for none.
 type schemas struct {
-	input, referenceOutput *grader.Schema
+	input, referenceOutput *jsonschema.Schema
 }
 
 // misfit says what is wrong with a member of an item.
@@ -23,11 +23,11 @@ type misfit struct {
 }
 
 // readSchema reads a JSON Schema, nil for none.
-func readSchema(location string, text json.RawMessage) (*grader.Schema, error) {
+func readSchema(location string, text json.RawMessage) (*jsonschema.Schema, error) {
 	if jsontext.IsNull(text) {
 		return nil, nil
 	}
-	schema, err := grader.ParseSchema(text)
+	schema, err := jsonschema.ParseSchema(text)
 	if err != nil {
 		return nil, problem.InvalidField(location, err.Error())
 	}
@@ -58,7 +58,7 @@ func (s schemas) check(ctx context.Context, input, referenceOutput json.RawMessa
 	var misfits []misfit
 	for _, part := range []struct {
 		name   string
-		schema *grader.Schema
+		schema *jsonschema.Schema
 		value  json.RawMessage
 	}{{"input", s.input, input}, {"reference_output", s.referenceOutput, referenceOutput}} {
 		if part.schema == nil {

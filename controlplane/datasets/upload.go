@@ -10,7 +10,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/internal/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/mapping"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/reading"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -114,7 +116,7 @@ func (u *Upload) check() error {
 		errs = append(errs, checkText("query.file_name", *u.FileName))
 	}
 	if u.Mapping != "" {
-		if _, err := datasetfile.ParseMapping([]byte(u.Mapping)); err != nil {
+		if _, err := mapping.ParseMapping([]byte(u.Mapping)); err != nil {
 			errs = append(errs, problem.InvalidField("query.mapping", err.Error()))
 		}
 	}
@@ -184,7 +186,7 @@ func (u *Upload) detect(head []byte) (datasetfile.Format, error) {
 	if u.Format != "" {
 		return datasetfile.Format(u.Format), nil
 	}
-	format, err := datasetfile.DetectFormat(u.MediaType, text(u.FileName), head)
+	format, err := reading.DetectFormat(u.MediaType, text(u.FileName), head)
 	if err != nil {
 		return "", problem.InvalidField("body", err.Error())
 	}

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats"
 )
 
 // ConditionKind is what differs between the sides besides what the comparison is about.

@@ -9,11 +9,11 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/recording"
-	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // The sides of a comparison.

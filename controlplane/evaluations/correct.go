@@ -8,8 +8,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/looptrace/looptrace/internal/panel"
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
+	"github.com/looptrace/looptrace/controlplane/stats"
 )
 
 // fewPairs is the number of items with labels on both sides below which they correct no difference.

@@ -13,10 +13,10 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/internal/judge"
+	"github.com/looptrace/looptrace/controlplane/tokens"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/tokens"
 )
 
 // Estimate is what an evaluation will do, and what it may cost.

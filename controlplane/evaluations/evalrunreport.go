@@ -11,10 +11,10 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/internal/judge"
+	"github.com/looptrace/looptrace/controlplane/stats"
 	"github.com/looptrace/looptrace/internal/postgres"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 // EvalRunReport is the result of an eval-run for people and models. Its items are those that failed, split the judges or have the lowest

@@ -6,8 +6,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/looptrace/looptrace/internal/panel"
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
+	"github.com/looptrace/looptrace/controlplane/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // EvalRunSummary is the result of an eval-run.
@@ -85,12 +86,12 @@ func (r *results) partial() bool {
 }
 
 // sideOf returns the mean of a metric of an eval-run, and the number of groups of its items.
-func (r *results) sideOf(m *metric) (stats.Side, *int) {
+func (r *results) sideOf(m *metric) (compare.Side, *int) {
 	one := r.metricOf(m, len(r.items), nil, false)
 	for i := range one.Items {
 		one.Items[i].B = one.Items[i].A
 	}
-	compared := stats.Compare([]stats.Metric{one}, stats.CompareOptions{})[0]
+	compared := compare.Compare([]compare.Metric{one}, compare.CompareOptions{})[0]
 	return compared.A, compared.Groups
 }
 

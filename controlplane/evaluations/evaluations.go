@@ -20,10 +20,10 @@ import (
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 //go:embed queries.sql

@@ -10,9 +10,9 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/postgres"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 // Forecast says what an evaluation of so many items and repeats may show, and how many are needed for a goal.
@@ -24,11 +24,11 @@ type Forecast struct {
 	Basis   ForecastBasis
 	// EvalRuns are those that the variance comes from.
 	EvalRuns []ForecastRun
-	Variance stats.Range
+	Variance compare.Range
 	// Margin is the one at which a gate lets an unchanged system pass with Power, Difference the true one that a comparison finds with Power, nil
 	// if it finds none.
-	Margin     stats.Range
-	Difference *stats.Range
+	Margin     compare.Range
+	Difference *compare.Range
 	// Seconds is how long it takes, nil if that is not known.
 	Seconds *float64
 	// Needed is nil without a margin as a goal.
@@ -66,7 +66,7 @@ type ForecastNeeded struct {
 
 // ForecastCount is a range of numbers with what they cost and how long they take; High has no bound if it is nil, and what is not known is nil.
 type ForecastCount struct {
-	stats.Count
+	compare.Count
 	CostLow, CostHigh       *providers.Money
 	SecondsLow, SecondsHigh *float64
 }
@@ -120,7 +120,7 @@ func (s *Service) forecast(ctx context.Context, grant access.Grant, n *Wanted, p
 	if goal.Margin != nil {
 		f.Needed = &ForecastNeeded{Margin: *goal.Margin}
 		f.Needed.Items = f.count(own.Items(*goal.Margin, level, f.Power), int(items), &p.estimate)
-		var repeats stats.Count
+		var repeats compare.Count
 		if repeats, f.Needed.SplitKnown = noise.Repeats(*goal.Margin, int(items), level, f.Power); f.Needed.SplitKnown {
 			f.Needed.Repeats = f.count(repeats, f.Repeats, &p.estimate)
 		}
@@ -150,31 +150,31 @@ func (n *Wanted) isSide(e *Evaluation) int {
 }
 
 // noiseBefore is how much the score varies between two of the eval-runs, between repeats of one, or by assumption.
-func (s *Service) noiseBefore(ctx context.Context, f *Forecast, before []Evaluation) (stats.Noise, error) {
+func (s *Service) noiseBefore(ctx context.Context, f *Forecast, before []Evaluation) (compare.Noise, error) {
 	var sides []*gateSide
 	for i := range before {
 		e := &before[i]
 		names, err := e.evalRunScores()
 		if err != nil {
-			return stats.Noise{}, err
+			return compare.Noise{}, err
 		}
 		if e.Summary == nil || e.OutputsTotal > forecastOutputs || !slices.Contains(names, f.Metric) {
 			continue
 		}
 		config, err := e.ReadConfig()
 		if err != nil {
-			return stats.Noise{}, err
+			return compare.Noise{}, err
 		}
 		found, err := s.read(ctx, e, &config, int32(e.ItemCount))
 		if err != nil {
-			return stats.Noise{}, err
+			return compare.Noise{}, err
 		}
 		sides = append(sides, &gateSide{e: *e, results: found})
 		if len(sides) == 1 {
 			continue
 		}
 		pairs, _, _ := new(Gate).pair(sides[0], sides[1], f.Metric)
-		if noise, ok := stats.NoiseOf(pairs, false); ok && len(pairs) >= forecastPairs {
+		if noise, ok := compare.NoiseOf(pairs, false); ok && len(pairs) >= forecastPairs {
 			f.Basis, f.EvalRuns = FromDifferences, []ForecastRun{{sides[0].e.ID, sides[0].e.Name}, {sides[1].e.ID, sides[1].e.Name}}
 			return noise, nil
 		}
@@ -187,13 +187,13 @@ func (s *Service) noiseBefore(ctx context.Context, f *Forecast, before []Evaluat
 		for i := range side.results.items {
 			values[i] = side.results.items[i].valuesOf(sideA, place)
 		}
-		if noise, ok := stats.RepeatNoise(values, false); ok && len(values) >= forecastPairs {
+		if noise, ok := compare.RepeatNoise(values, false); ok && len(values) >= forecastPairs {
 			f.Basis, f.EvalRuns = FromRepeats, []ForecastRun{{side.e.ID, side.e.Name}}
 			return noise, nil
 		}
 	}
 	f.Basis, f.EvalRuns = FromAssumption, []ForecastRun{}
-	return stats.AssumedNoise(assumedLow, assumedHigh, assumedMean), nil
+	return compare.AssumedNoise(assumedLow, assumedHigh, assumedMean), nil
 }
 
 // secondsFor is how long an evaluation takes, if it goes on as the newest one of its kind of the dataset did: by calls, or by outputs if it
@@ -225,7 +225,7 @@ func (s *Service) secondsFor(ctx context.Context, grant access.Grant, n *Wanted,
 }
 
 // count adds cost and time to numbers of which there are now some. It is nil if no number is enough.
-func (f *Forecast) count(c stats.Count, now int, e *Estimate) *ForecastCount {
+func (f *Forecast) count(c compare.Count, now int, e *Estimate) *ForecastCount {
 	if c.Estimate == nil {
 		return nil
 	}

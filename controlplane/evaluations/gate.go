@@ -12,9 +12,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 // Decision is what a gate decides.
@@ -34,7 +35,7 @@ type Gate struct {
 	Decision   Decision
 	Sentence   string
 	Better     Better
-	Comparison stats.Comparison // A is the baseline, B the candidate
+	Comparison compare.Comparison // A is the baseline, B the candidate
 	Difference Difference
 	// OnlyCandidate and OnlyBaseline count items that the other one was not to do, Changed those whose contents are not the same.
 	OnlyCandidate, OnlyBaseline, Changed int64
@@ -45,9 +46,9 @@ type Gate struct {
 	// that is taken by itself, and these items need a wider one.
 	Margin      float64
 	Unsupported bool
-	// ItemsNeeded, RepeatsNeeded and CandidateRepeats are those of [stats.Gate], ItemsRange and RepeatsRange have their ranges.
+	// ItemsNeeded, RepeatsNeeded and CandidateRepeats are those of [compare.Gate], ItemsRange and RepeatsRange have their ranges.
 	ItemsNeeded, RepeatsNeeded, CandidateRepeats *int
-	ItemsRange, RepeatsRange                     *stats.Count
+	ItemsRange, RepeatsRange                     *compare.Count
 	// Treated is the difference with a score of 0 for every output of the baseline that failed. It is nil if it was not needed: only a
 	// regression has to agree with it.
 	Treated *Difference
@@ -72,10 +73,10 @@ type GateQuestion struct {
 type gatePairs struct {
 	metric     *metric
 	counts     Gate
-	pairs      []stats.Paired
+	pairs      []compare.Paired
 	correction *stats.Correction
 	// treated are the pairs with a score of 0 for outputs of the baseline that failed, if one did.
-	treated []stats.Paired
+	treated []compare.Paired
 	failed  bool
 }
 
@@ -128,12 +129,12 @@ func pairGate(now, was *gateSide, m *metric) *gatePairs {
 }
 
 // stats is what is compared.
-func (g *gatePairs) stats() stats.Metric {
-	return stats.Metric{Name: g.metric.name, Better: stats.Direction(g.metric.better), Items: g.pairs, Amount: !g.metric.isShare(), Corrected: g.correction}
+func (g *gatePairs) stats() compare.Metric {
+	return compare.Metric{Name: g.metric.name, Better: compare.Direction(g.metric.better), Items: g.pairs, Amount: !g.metric.isShare(), Corrected: g.correction}
 }
 
-func gateOptions(margin *float64, repeated bool) stats.GateOptions {
-	options := stats.GateOptions{CompareOptions: stats.CompareOptions{Alpha: level}, FollowItems: margin == nil, Repeated: repeated}
+func gateOptions(margin *float64, repeated bool) compare.GateOptions {
+	options := compare.GateOptions{CompareOptions: compare.CompareOptions{Alpha: level}, FollowItems: margin == nil, Repeated: repeated}
 	if margin != nil {
 		options.Margin = *margin
 	}
@@ -141,8 +142,8 @@ func gateOptions(margin *float64, repeated bool) stats.GateOptions {
 }
 
 // decide decides a gate at a margin, nil for the one that follows the items.
-func (g *gatePairs) decide(margin *float64, repeated bool) (stats.Gate, error) {
-	decided := stats.NonInferiority(g.stats(), gateOptions(margin, repeated))
+func (g *gatePairs) decide(margin *float64, repeated bool) (compare.Gate, error) {
+	decided := compare.NonInferiority(g.stats(), gateOptions(margin, repeated))
 	if margin == nil && decided.Margin == 0 {
 		return decided, problem.InvalidField("body.margin", fmt.Sprintf("is needed: the default is a part of the baseline's mean, and %s has none above 0", g.metric.name))
 	}
@@ -177,18 +178,18 @@ func (g *gatePairs) check(margin *float64, repeated bool) (*Gate, error) {
 	switch {
 	case gate.CandidateLost > 0:
 		gate.Decision = Incomplete
-	case decided.Decision == stats.Pass:
+	case decided.Decision == compare.Pass:
 		gate.Decision = Pass
-	case decided.Decision == stats.Regression && m.kind == KindScore && g.failed:
+	case decided.Decision == compare.Regression && m.kind == KindScore && g.failed:
 		// A baseline that fails where it would be wrong looks better than it is.
 		about := g.stats()
 		about.Items, about.Corrected = g.treated, nil
-		whole := stats.NonInferiority(about, gateOptions(&decided.Margin, repeated))
+		whole := compare.NonInferiority(about, gateOptions(&decided.Margin, repeated))
 		gate.Treated, gate.Decision = new(m.differenceOf(&whole.Comparison, level)), Inconclusive
-		if whole.Decision == stats.Regression {
+		if whole.Decision == compare.Regression {
 			gate.Decision = Regression
 		}
-	case decided.Decision == stats.Regression:
+	case decided.Decision == compare.Regression:
 		gate.Decision = Regression
 	default:
 		gate.Decision = Inconclusive
@@ -257,7 +258,7 @@ func (s *gateSide) failedOutputs() bool {
 
 // pair pairs the items that both have with equal contents, and counts the others. treated has a score of 0 for failed outputs of the
 // baseline.
-func (g *Gate) pair(candidate, baseline *gateSide, name string) (pairs, treated []stats.Paired, people []labelledPair) {
+func (g *Gate) pair(candidate, baseline *gateSide, name string) (pairs, treated []compare.Paired, people []labelledPair) {
 	unmet := map[uuid.UUID]*itemResult{}
 	for i := range baseline.results.items {
 		unmet[baseline.results.items[i].id] = &baseline.results.items[i]
@@ -288,7 +289,7 @@ func (g *Gate) pair(candidate, baseline *gateSide, name string) (pairs, treated 
 		if was.lost(oldRepeats, name) {
 			g.BaselineLost++
 		}
-		pair := stats.Paired{A: before, B: values, Group: now.group}
+		pair := compare.Paired{A: before, B: values, Group: now.group}
 		pairs = append(pairs, pair)
 		pair.A = withFailures(before, was.failed[sideA])
 		treated = append(treated, pair)

@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // GatePlan says which margin the items of a gate support.
@@ -18,7 +18,7 @@ type GatePlan struct {
 	// Items are those that both sides have; Needed how many let a candidate that is as good as the baseline pass at Margin in 80% of cases, nil
 	// if that is not known.
 	Items    int
-	Needed   *stats.Count
+	Needed   *compare.Count
 	Sentence string
 }
 
@@ -36,7 +36,7 @@ func (s *Service) PlanGate(ctx context.Context, grant access.Grant, q *GateQuest
 	if q.Margin != nil {
 		p.Margin = *q.Margin
 	}
-	if noise, ok := stats.NoiseOf(read.pairs, !read.metric.isShare()); ok && decided.Comparison.Judged == nil {
+	if noise, ok := compare.NoiseOf(read.pairs, !read.metric.isShare()); ok && decided.Comparison.Judged == nil {
 		p.Needed = new(noise.Items(p.Margin, level, forecastPower))
 	}
 	p.Sentence = p.sentence(read.metric, q.Margin == nil)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/controlplane/grader"
 )
 
 // TestGradingEndsWithTheRequest has 50 expressions that take half a minute together, and a request that ends.

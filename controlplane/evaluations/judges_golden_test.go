@@ -31,7 +31,7 @@ type ratedTable struct {
 
 func ratedTables(t *testing.T) []ratedTable {
 	t.Helper()
-	data, err := os.ReadFile("../../internal/panel/testdata/golden.json")
+	data, err := os.ReadFile("panel/testdata/golden.json")
 	require.NoError(t, err)
 	var file struct{ Cases []ratedTable }
 	require.NoError(t, json.Unmarshal(data, &file))

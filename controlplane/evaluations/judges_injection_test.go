@@ -27,7 +27,7 @@ type judgeInjection struct {
 
 func judgeInjections(t *testing.T) []judgeInjection {
 	t.Helper()
-	raw, err := os.ReadFile("../../internal/judge/testdata/injections.jsonl")
+	raw, err := os.ReadFile("judge/testdata/injections.jsonl")
 	require.NoError(t, err)
 	var list []judgeInjection
 	for line := range bytes.Lines(raw) {

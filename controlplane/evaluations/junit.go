@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // The elements of JUnit's XML.
@@ -89,7 +89,7 @@ func (suite *junitSuite) addVerdict(e *Evaluation) error {
 		return nil
 	}
 	one := junitCase{Class: e.DatasetName, Name: "verdict on " + primary.Name, Properties: []junitProperty{{"verdict", string(primary.Verdict)}}}
-	if primary.Verdict == stats.ABetter {
+	if primary.Verdict == compare.ABetter {
 		one.Failure = &junitMessage{Message: "B is worse than A on " + primary.Name, Text: summary.Sentence}
 		suite.Failures++
 	}

@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/looptrace/looptrace/internal/panel"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 )
 
 // addValue adds a value of a metric to an output.

@@ -7,10 +7,11 @@ import (
 	"strings"
 
 	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/recording"
-	"github.com/looptrace/looptrace/internal/judge"
-	"github.com/looptrace/looptrace/internal/panel"
+
 	"github.com/looptrace/looptrace/internal/problem"
 )
 

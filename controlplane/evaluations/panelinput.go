@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/looptrace/looptrace/internal/judge"
-	"github.com/looptrace/looptrace/internal/panel"
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 )
 
 // orders are those that a vote is asked in: whether b comes first.

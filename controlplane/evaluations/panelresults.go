@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 	"gonum.org/v1/gonum/stat"
 
-	"github.com/looptrace/looptrace/internal/judge"
-	"github.com/looptrace/looptrace/internal/panel"
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
+	"github.com/looptrace/looptrace/controlplane/stats"
 )
 
 // PanelSummary is what the votes of a panel say.

@@ -5,7 +5,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/looptrace/looptrace/internal/panel"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 )
 
 // TestNoScoreSaysWhy has the reasons of panels of which enough judges voted.

@@ -13,7 +13,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/apitest"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats"
 	"github.com/looptrace/looptrace/test/provider"
 )
 

@@ -12,12 +12,13 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
-	"github.com/looptrace/looptrace/internal/grader"
-	"github.com/looptrace/looptrace/internal/judge"
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
+	"github.com/looptrace/looptrace/controlplane/grader"
+	"github.com/looptrace/looptrace/controlplane/validate"
+
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 type missingKey struct{ side, variable, reason string }

@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // countRange writes how many are needed, as a range of numbers with two digits: the variance is not known better. It is empty if no number is
 // enough.
-func countRange(c stats.Count, what string) string {
+func countRange(c compare.Count, what string) string {
 	low := thousands(rounded(c.Low, math.Floor))
 	switch {
 	case c.Estimate == nil:
@@ -43,7 +43,7 @@ func thousands(n int) string {
 }
 
 // pointsRange writes a range of a score in points.
-func pointsRange(r *stats.Range) string {
+func pointsRange(r *compare.Range) string {
 	low, high := number(r.Low*100), number(r.High*100)
 	if low == high {
 		return low + " points"

@@ -10,9 +10,10 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 const (
@@ -49,7 +50,7 @@ type Ranking struct {
 // output that failed.
 type RankedSide struct {
 	EvalRun                 *Evaluation
-	Mean                    stats.Side
+	Mean                    compare.Side
 	Scored, LeftOut, Failed int64
 }
 
@@ -59,7 +60,7 @@ type RankedDifference struct {
 	Difference Difference
 	// IntentionToTreat has a score of 0 for every output that failed. It is nil if none did, and for what is no score.
 	IntentionToTreat *Difference
-	Verdict          stats.Verdict
+	Verdict          compare.Verdict
 	Sentence         string
 }
 
@@ -83,16 +84,16 @@ func (s *Service) Rank(ctx context.Context, grant access.Grant, q *RankingQuery)
 		return nil, err
 	}
 	table := newRankedTable(sides, m)
-	options := stats.SeveralOptions{
-		CompareOptions: stats.CompareOptions{Alpha: level, Seed: uint64(sides[0].e.Seed)}, Better: stats.Direction(m.better), Amount: !m.isShare(),
+	options := compare.SeveralOptions{
+		CompareOptions: compare.CompareOptions{Alpha: level, Seed: uint64(sides[0].e.Seed)}, Better: compare.Direction(m.better), Amount: !m.isShare(),
 	}
-	several := stats.CompareSeveral(table.items(false), options)
+	several := compare.CompareSeveral(table.items(false), options)
 	if several.Items == 0 {
 		return nil, problem.InvalidField("query.eval_run_id", fmt.Sprintf("name eval-runs without a common item that has %s in all of them: leave out the one with other items", m.name))
 	}
 	treated := several
 	if m.kind == KindScore && table.failures() {
-		treated = stats.CompareSeveral(table.items(true), options)
+		treated = compare.CompareSeveral(table.items(true), options)
 	}
 	r := &Ranking{
 		Metric: m.name, Kind: m.kind, Better: m.better, GroupBy: q.GroupBy, Items: several.Items, Groups: several.Groups,
@@ -237,11 +238,11 @@ func newRankedTable(sides []*gateSide, m *metric) *rankedTable {
 }
 
 // items returns what is compared. Values of failed outputs are 0 if failedAsZero.
-func (t *rankedTable) items(failedAsZero bool) []stats.Scored {
-	items := make([]stats.Scored, len(t.rows))
+func (t *rankedTable) items(failedAsZero bool) []compare.Scored {
+	items := make([]compare.Scored, len(t.rows))
 	for i := range t.rows {
 		row := &t.rows[i]
-		items[i] = stats.Scored{Sides: slices.Clone(row.values), Group: row.group}
+		items[i] = compare.Scored{Sides: slices.Clone(row.values), Group: row.group}
 		if failedAsZero {
 			for side, values := range row.values {
 				items[i].Sides[side] = append(values[:len(values):len(values)], make([]float64, row.failed[side])...)
@@ -306,18 +307,18 @@ func (s *Service) rankedItems(ctx context.Context, sides []*gateSide, t *rankedT
 }
 
 // difference reads a pair. treated is that with 0 for failed outputs, which names the same side where one is called better.
-func (r *Ranking) difference(m *metric, pair, treated *stats.SeveralPair, failures bool) RankedDifference {
+func (r *Ranking) difference(m *metric, pair, treated *compare.SeveralPair, failures bool) RankedDifference {
 	d := RankedDifference{A: pair.A, B: pair.B, Difference: m.rankedDifference(pair.Difference, pair.Flags), Verdict: pair.Verdict}
 	if m.kind == KindScore && failures {
 		d.IntentionToTreat = new(m.rankedDifference(treated.Difference, treated.Flags))
 		if d.Verdict != treated.Verdict {
-			d.Verdict = stats.Inconclusive
+			d.Verdict = compare.Inconclusive
 		}
 	}
 	d.Sentence = r.pairSentence(m, &d)
 	return d
 }
 
-func (m *metric) rankedDifference(d stats.Difference, flags []stats.Flag) Difference {
-	return m.differenceOf(&stats.Comparison{Difference: d, Flags: flags}, level)
+func (m *metric) rankedDifference(d compare.Difference, flags []stats.Flag) Difference {
+	return m.differenceOf(&compare.Comparison{Difference: d, Flags: flags}, level)
 }

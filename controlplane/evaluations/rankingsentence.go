@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // SideLetter is the letter of a side of a ranking.
@@ -24,9 +24,9 @@ func (r *Ranking) pairSentence(m *metric, d *RankedDifference) string {
 		evidence += "; with failed outputs as 0 " + u.difference(d.IntentionToTreat)
 	}
 	switch d.Verdict {
-	case stats.BBetter:
+	case compare.BBetter:
 		return fmt.Sprintf("%s is better than %s: %s.", b, a, evidence)
-	case stats.ABetter:
+	case compare.ABetter:
 		return fmt.Sprintf("%s is worse than %s: %s.", b, a, evidence)
 	}
 	return fmt.Sprintf("Whether %s differs from %s cannot be told: %s.", b, a, evidence)
@@ -36,7 +36,7 @@ func (r *Ranking) pairSentence(m *metric, d *RankedDifference) string {
 func (r *Ranking) beats(side, other int) bool {
 	for i := range r.Differences {
 		d := &r.Differences[i]
-		if d.A == other && d.B == side && d.Verdict == stats.BBetter || d.A == side && d.B == other && d.Verdict == stats.ABetter {
+		if d.A == other && d.B == side && d.Verdict == compare.BBetter || d.A == side && d.B == other && d.Verdict == compare.ABetter {
 			return true
 		}
 	}

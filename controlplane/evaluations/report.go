@@ -15,8 +15,8 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/tokens"
 	"github.com/looptrace/looptrace/internal/postgres"
-	"github.com/looptrace/looptrace/internal/tokens"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 

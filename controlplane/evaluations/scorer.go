@@ -9,9 +9,10 @@ import (
 	"sync"
 
 	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
+	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/internal/grader"
-	"github.com/looptrace/looptrace/internal/judge"
+
 	"github.com/looptrace/looptrace/internal/problem"
 )
 

@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/internal/grader"
 )
 
 // Estimate estimates what a number of outputs costs that are like some samples, and fills in the names of connections. Each judge is asked

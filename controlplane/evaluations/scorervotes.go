@@ -9,10 +9,11 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/judge"
-	"github.com/looptrace/looptrace/internal/panel"
+
 	"github.com/looptrace/looptrace/internal/problem"
 )
 

@@ -7,8 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/looptrace/looptrace/internal/panel"
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
+	"github.com/looptrace/looptrace/controlplane/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // sentence says the result in words.
@@ -27,7 +28,7 @@ func (a *attempt) sentence(r *results) string {
 	}
 	for i := range r.summary.Metrics {
 		m := &r.summary.Metrics[i]
-		if m == primary || m.Verdict != stats.BBetter && m.Verdict != stats.ABetter {
+		if m == primary || m.Verdict != compare.BBetter && m.Verdict != compare.ABetter {
 			continue
 		}
 		if m.Kind == KindScore {
@@ -72,11 +73,11 @@ func (a *attempt) verdict(m *MetricSummary) string {
 		judged = " That is by judges alone, who may err differently on both sides: " + m.labelsText() + "."
 	}
 	switch m.Verdict {
-	case stats.BBetter:
+	case compare.BBetter:
 		return fmt.Sprintf("B (%s) is better than A (%s) on %s: %s.%s", winner, loser, m.Name, evidence, judged)
-	case stats.ABetter:
+	case compare.ABetter:
 		return fmt.Sprintf("B (%s) is worse than A (%s) on %s: %s.%s", winner, loser, m.Name, evidence, judged)
-	case stats.Equivalent:
+	case compare.Equivalent:
 		text := fmt.Sprintf("A and B are equivalent on %s, within %s points: %s.", m.Name, points.exact(*a.config.EquivalenceMargin), evidence)
 		if margin := *a.config.EquivalenceMargin; d.CI != nil && (d.CI[0] <= -margin || d.CI[1] >= margin) {
 			text += fmt.Sprintf(" The interval that decides is that of %.4g%%, which is within.", 100*(2*d.Confidence-1))

@@ -19,7 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // simulated is how many results of each kind are drawn: 2000 with BENCH_STATISTICS, else 300 of the kinds that take little time.
@@ -286,7 +286,7 @@ func (w *world) check(t *testing.T, e *Evaluation) (c claims) {
 	for i := range summary.Metrics {
 		m := &summary.Metrics[i]
 		metrics[m.Name] = m
-		if m.Verdict == stats.ABetter || m.Verdict == stats.BBetter {
+		if m.Verdict == compare.ABetter || m.Verdict == compare.BBetter {
 			verdicts++
 		}
 	}
@@ -314,7 +314,7 @@ func (w *world) check(t *testing.T, e *Evaluation) (c claims) {
 	}
 	assert.Equal(t, verdicts, said, "each verdict is said: %q", sentence)
 	for _, found := range saysEqual.FindAllStringSubmatch(sentence, -1) {
-		require.Equal(t, stats.Equivalent, metrics[found[1]].Verdict)
+		require.Equal(t, compare.Equivalent, metrics[found[1]].Verdict)
 		assert.InDelta(t, *w.margin*100, numberOf(t, found[2]), 1e-9, sentence)
 		agrees(t, sentence, found[3:], &metrics[found[1]].Difference, 100, false)
 		within := numberOf(t, found[5]) >= -numberOf(t, found[2]) && numberOf(t, found[6]) <= numberOf(t, found[2])
@@ -338,7 +338,7 @@ func (w *world) check(t *testing.T, e *Evaluation) (c claims) {
 		}
 		assert.InDelta(t, w.items-metrics[primaryName].Difference.N, missing, 0, sentence)
 	}
-	if primary := metrics[primaryName]; primary.Verdict == stats.ABetter || primary.Verdict == stats.BBetter {
+	if primary := metrics[primaryName]; primary.Verdict == compare.ABetter || primary.Verdict == compare.BBetter {
 		c.decided++
 	}
 	suite := junitSuite{}

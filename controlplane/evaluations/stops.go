@@ -7,9 +7,9 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/panel"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"

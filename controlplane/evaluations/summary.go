@@ -8,9 +8,10 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/internal/judge"
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // level is that of tests and intervals: 1 minus the confidence.
@@ -35,12 +36,12 @@ type Summary struct {
 
 // MetricSummary is the result of a metric.
 type MetricSummary struct {
-	Name       string     `json:"name"`
-	Kind       Kind       `json:"kind"`
-	Better     Better     `json:"better"`
-	A          stats.Side `json:"a"`
-	B          stats.Side `json:"b"`
-	Difference Difference `json:"difference"`
+	Name       string       `json:"name"`
+	Kind       Kind         `json:"kind"`
+	Better     Better       `json:"better"`
+	A          compare.Side `json:"a"`
+	B          compare.Side `json:"b"`
+	Difference Difference   `json:"difference"`
 	// Judged is the difference by judges alone, where labels of people correct Difference: those of LabelsDrawn items of both sides that
 	// were drawn at random. Nil and 0 without them.
 	Judged      *Difference `json:"judged"`
@@ -53,19 +54,19 @@ type MetricSummary struct {
 	// IntentionToTreat has a score of 0 for every output that failed. It is nil if none did, and for what is no score.
 	IntentionToTreat *Difference `json:"intention_to_treat"`
 	// Verdict names a side only if IntentionToTreat names it, too.
-	Verdict stats.Verdict `json:"verdict"`
+	Verdict compare.Verdict `json:"verdict"`
 	// Groups counts the groups of items, nil if no two belong together.
 	Groups    *int  `json:"groups"`
 	Improved  int64 `json:"improved"`
 	Regressed int64 `json:"regressed"`
 	Unchanged int64 `json:"unchanged"`
 	// Variance is nil without repeats.
-	Variance *stats.Variance `json:"variance"`
+	Variance *compare.Variance `json:"variance"`
 }
 
 // Difference is B minus A over the items that both sides have.
 type Difference struct {
-	stats.Difference
+	compare.Difference
 	// Confidence is that of the interval.
 	Confidence float64      `json:"confidence"`
 	Flags      []stats.Flag `json:"flags"`
@@ -80,15 +81,15 @@ type Model struct {
 }
 
 // metricOf returns the values of a metric for the items up to a number. Those of failed outputs are 0 if failedAsZero.
-func (r *results) metricOf(m *metric, last int, margin *float64, failedAsZero bool) stats.Metric {
+func (r *results) metricOf(m *metric, last int, margin *float64, failedAsZero bool) compare.Metric {
 	place := r.place(m.name)
-	out := stats.Metric{Name: m.name, Better: stats.Direction(m.better), Items: make([]stats.Paired, 0, last), Amount: !m.isShare()}
+	out := compare.Metric{Name: m.name, Better: compare.Direction(m.better), Items: make([]compare.Paired, 0, last), Amount: !m.isShare()}
 	if m.kind == KindScore {
 		out.Equivalence = margin
 	}
 	for i := range r.items[:last] {
 		item := &r.items[i]
-		pair := stats.Paired{A: item.valuesOf(sideA, place), B: item.valuesOf(sideB, place), Group: item.group}
+		pair := compare.Paired{A: item.valuesOf(sideA, place), B: item.valuesOf(sideB, place), Group: item.group}
 		if failedAsZero {
 			pair.A, pair.B = withFailures(pair.A, item.failed[sideA]), withFailures(pair.B, item.failed[sideB])
 		}
@@ -136,7 +137,7 @@ func (a *attempt) summarize(r *results, stoppedAt *float64) error {
 		if m.kind == KindScore && r.accounting.OutputsFailed > 0 {
 			summary.IntentionToTreat = new(m.differenceOf(&treated[i], alpha))
 			if summary.Verdict != treated[i].Verdict {
-				summary.Verdict = stats.Inconclusive
+				summary.Verdict = compare.Inconclusive
 			}
 		}
 		for j := range r.items {
@@ -163,8 +164,8 @@ func (a *attempt) labelled(name string) bool {
 }
 
 // compare compares all metrics, which are one family of tests.
-func (a *attempt) compare(r *results, failedAsZero bool) []stats.Comparison {
-	list := make([]stats.Metric, len(r.metrics))
+func (a *attempt) compare(r *results, failedAsZero bool) []compare.Comparison {
+	list := make([]compare.Metric, len(r.metrics))
 	for i := range r.metrics {
 		m := &r.metrics[i]
 		list[i] = r.metricOf(m, len(r.items), a.config.EquivalenceMargin, failedAsZero && m.kind == KindScore)
@@ -181,7 +182,7 @@ func (a *attempt) compare(r *results, failedAsZero bool) []stats.Comparison {
 			list[i].Untested = differentTimes
 		}
 	}
-	return stats.Compare(list, stats.CompareOptions{Alpha: level, Seed: uint64(a.e.Seed)})
+	return compare.Compare(list, compare.CompareOptions{Alpha: level, Seed: uint64(a.e.Seed)})
 }
 
 func (r *results) isPrimary(m *metric) bool {
@@ -206,7 +207,7 @@ func (s *Summary) primary() *MetricSummary {
 	return nil
 }
 
-func summaryOf(m *metric, c *stats.Comparison, alpha float64) MetricSummary {
+func summaryOf(m *metric, c *compare.Comparison, alpha float64) MetricSummary {
 	out := MetricSummary{Name: m.name, Kind: m.kind, Better: m.better, A: c.A, B: c.B, Difference: m.differenceOf(c, alpha), Verdict: c.Verdict, Groups: c.Groups}
 	m.bound(out.A.CI, 0)
 	m.bound(out.B.CI, 0)
@@ -223,7 +224,7 @@ func (m *metric) bound(ci *stats.Interval, low float64) {
 	}
 }
 
-func (m *metric) differenceOf(c *stats.Comparison, alpha float64) Difference {
+func (m *metric) differenceOf(c *compare.Comparison, alpha float64) Difference {
 	m.bound(c.Difference.CI, -1)
 	flags := c.Flags
 	if flags == nil {
@@ -241,7 +242,7 @@ func (a *attempt) looksUpTo(r *results, last int64) []stats.Look {
 			continue
 		}
 		one := r.metricOf(&primary, int(p.last), nil, false)
-		compared := stats.Compare([]stats.Metric{one}, stats.CompareOptions{Seed: uint64(a.e.Seed)})
+		compared := compare.Compare([]compare.Metric{one}, compare.CompareOptions{Seed: uint64(a.e.Seed)})
 		look := stats.Look{Fraction: p.share, P: 1}
 		if p := compared[0].Difference.P; p != nil {
 			look.P = *p

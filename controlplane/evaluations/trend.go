@@ -8,9 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 // Trend is a metric over the eval-runs of a dataset with one name, the newest first. They have the same items for the most part, so that
@@ -24,7 +24,7 @@ type Trend struct {
 // TrendPoint is an eval-run of a trend.
 type TrendPoint struct {
 	Evaluation Evaluation
-	Side       stats.Side
+	Side       compare.Side
 	// Groups counts the groups of items, nil if no two belong together.
 	Groups *int
 	// Change is nil for the oldest one.
@@ -88,11 +88,11 @@ func (s *Service) Trend(ctx context.Context, grant access.Grant, id uuid.UUID, n
 func changeOf(now, was *gateSide, m *metric) *TrendChange {
 	g := &Gate{}
 	pairs, _, people := g.pair(now, was, m.name)
-	one := stats.Metric{Name: m.name, Better: stats.Direction(m.better), Items: pairs, Amount: !m.isShare(), Corrected: corrected(people)}
+	one := compare.Metric{Name: m.name, Better: compare.Direction(m.better), Items: pairs, Amount: !m.isShare(), Corrected: corrected(people)}
 	if m.kind == KindDuration {
 		one.Untested = differentTimes
 	}
-	compared := stats.Compare([]stats.Metric{one}, stats.CompareOptions{Alpha: level})[0]
+	compared := compare.Compare([]compare.Metric{one}, compare.CompareOptions{Alpha: level})[0]
 	c := &TrendChange{
 		Since: was.e.ID, Same: int64(len(pairs)), OnlyHere: g.OnlyCandidate, OnlyBefore: g.OnlyBaseline, Changed: g.Changed,
 		Difference: m.differenceOf(&compared, level), Groups: compared.Groups,

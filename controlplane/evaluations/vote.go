@@ -14,10 +14,11 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
+	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/judge"
-	"github.com/looptrace/looptrace/internal/llm"
+
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )

@@ -7,8 +7,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/looptrace/looptrace/internal/judge"
-	"github.com/looptrace/looptrace/internal/panel"
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
+
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 

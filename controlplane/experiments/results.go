@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/datasetfile"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )

@@ -11,9 +11,9 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // State is what people decided about a group.

@@ -17,11 +17,11 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/utf8text"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 //go:embed queries.sql

@@ -8,10 +8,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // Named is a prompt or a dataset that a request names.

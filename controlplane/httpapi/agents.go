@@ -11,8 +11,8 @@ import (
 	"github.com/looptrace/looptrace/controlplane/agents"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/stats"
 	"github.com/looptrace/looptrace/internal/runmodel"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 type agentHandlers struct {

@@ -9,9 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
-	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"

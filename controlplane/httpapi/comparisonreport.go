@@ -15,10 +15,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
-	"github.com/looptrace/looptrace/internal/datasetfile"
 )
 
 // defaultReportTokens is the budget of a report whose request does not say.

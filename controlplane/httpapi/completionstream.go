@@ -12,7 +12,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/completions"
-	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 

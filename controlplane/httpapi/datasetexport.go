@@ -11,8 +11,9 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/mapping"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/datasetfile"
 )
 
 // mediaTypes are those of exports.
@@ -59,7 +60,7 @@ func (e *datasetExport) VisitExportDatasetResponse(w http.ResponseWriter) error 
 
 func (e *datasetExport) write(to *exportSink) error {
 	buffer := bufio.NewWriterSize(to, exportBuffer)
-	out, err := datasetfile.NewWriter(buffer, datasetfile.Format(e.format))
+	out, err := mapping.NewWriter(buffer, datasetfile.Format(e.format))
 	if err != nil {
 		return fmt.Errorf("begin export: %w", err)
 	}
@@ -80,8 +81,8 @@ func (e *datasetExport) write(to *exportSink) error {
 	return nil
 }
 
-func fileItemOf(i *datasets.Item) datasetfile.Item {
-	item := datasetfile.Item{
+func fileItemOf(i *datasets.Item) mapping.Item {
+	item := mapping.Item{
 		Key: i.Key, Input: json.RawMessage(i.Input), ReferenceOutput: json.RawMessage(i.ReferenceOutput), Metadata: json.RawMessage(i.Metadata),
 		Split: i.Split, Tags: i.Tags, SourceSpanID: i.SourceSpanID,
 	}

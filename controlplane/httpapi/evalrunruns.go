@@ -7,12 +7,12 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/jsonselect"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/apikey"
-	"github.com/looptrace/looptrace/internal/jsonselect"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 const (

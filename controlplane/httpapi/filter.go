@@ -7,7 +7,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/validate"
+	"github.com/looptrace/looptrace/controlplane/validate"
 )
 
 // filterOf returns the filter in the parameters of an operation. They have the names and types of the members of a RunFilter.

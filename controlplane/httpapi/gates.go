@@ -5,7 +5,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // defaultTrend is how many eval-runs a trend has if the request does not say.
@@ -45,7 +45,7 @@ func gateQuestion(body *contract.GateCheck) *evaluations.GateQuestion {
 }
 
 // countRangeOf is nil where no number is enough.
-func countRangeOf(c *stats.Count) *contract.EvaluationCountRange {
+func countRangeOf(c *compare.Count) *contract.EvaluationCountRange {
 	if c == nil || c.Estimate == nil {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (h evalRunHandlers) GetEvalRunTrend(ctx context.Context, req contract.GetEv
 	return answer, nil
 }
 
-func meanOf(s *stats.Side) contract.EvaluationMean {
+func meanOf(s *compare.Side) contract.EvaluationMean {
 	mean := contract.EvaluationMean{Mean: s.Mean, N: int64(s.N)}
 	if s.CI != nil {
 		mean.Ci = new(s.CI[:])

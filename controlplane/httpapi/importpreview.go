@@ -9,8 +9,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/mapping"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/datasetfile"
 )
 
 // PreviewImport answers what an import would make of a file.
@@ -99,7 +100,7 @@ func (c *cutter) object(v json.RawMessage) json.RawMessage {
 	return append(append([]byte(`{"…":`), c.value(v)...), '}')
 }
 
-func previewRowOf(p *datasetfile.PreviewRow) (contract.ImportPreviewRow, error) {
+func previewRowOf(p *mapping.PreviewRow) (contract.ImportPreviewRow, error) {
 	var c cutter
 	shown := contract.ImportPreviewRow{Line: p.Line, Values: cellsOf(p.Cells, &c), Errors: make([]contract.ImportError, len(p.Errors))}
 	for i, e := range p.Errors {

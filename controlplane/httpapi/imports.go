@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/datasetfile"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 

@@ -9,13 +9,14 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/internal/jsontext"
-	"github.com/looptrace/looptrace/internal/judge"
-	"github.com/looptrace/looptrace/internal/panel"
+
 	"github.com/looptrace/looptrace/internal/problem"
 )
 

@@ -13,16 +13,17 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/controlplane/playground"
 	"github.com/looptrace/looptrace/controlplane/prompts"
+	"github.com/looptrace/looptrace/controlplane/prompts/prompttemplate"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/jsontext"
-	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/prompttemplate"
+
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 

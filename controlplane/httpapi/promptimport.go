@@ -4,13 +4,13 @@ import (
 	"context"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/promptimport"
+	"github.com/looptrace/looptrace/controlplane/prompts/importing"
 )
 
 // ImportPrompts imports the prompts of a file of another product.
 func (h promptHandlers) ImportPrompts(ctx context.Context, req contract.ImportPromptsRequestObject) (contract.ImportPromptsResponseObject, error) {
 	dryRun := valueOf(req.Body.DryRun, false)
-	report, err := h.prompts.Import(ctx, grantOf(ctx), req.Body.Content, valueOf(req.Body.FileName, ""), promptimport.Format(valueOf(req.Body.Format, "")), dryRun)
+	report, err := h.prompts.Import(ctx, grantOf(ctx), req.Body.Content, valueOf(req.Body.FileName, ""), importing.Format(valueOf(req.Body.Format, "")), dryRun)
 	if err != nil {
 		return nil, err
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/prompts"
+	"github.com/looptrace/looptrace/controlplane/prompts/prompttemplate"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/prompttemplate"
 )
 
 // How long clients may use what they read. Caches that several users share keep nothing.

@@ -8,7 +8,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/validate"
+	"github.com/looptrace/looptrace/controlplane/validate"
 )
 
 // usageWindow is the default length of the window of usage.

@@ -7,9 +7,9 @@ import (
 	"time"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/jsontext"
-	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 

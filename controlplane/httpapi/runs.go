@@ -14,8 +14,8 @@ import (
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 type runHandlers struct {

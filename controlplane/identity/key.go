@@ -11,10 +11,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // NewKey describes a key to create. ExpiresAt is nil for a key that does not expire.

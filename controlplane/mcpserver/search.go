@@ -15,8 +15,8 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/runmodel"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 const searchTool = "runs.search"

@@ -8,8 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/internal/llm"
 )
 
 // Code returns a request as a shell command and as a Python program. Both read the API key from an environment variable.

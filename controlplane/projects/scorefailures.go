@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 type failureRulesRow struct {

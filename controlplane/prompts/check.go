@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/looptrace/looptrace/controlplane/prompts/prompttemplate"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/prompttemplate"
 )
 
 // checker collects the errors of a version.

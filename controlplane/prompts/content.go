@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/looptrace/looptrace/controlplane/prompts/prompttemplate"
 	"github.com/looptrace/looptrace/internal/jsontext"
-	"github.com/looptrace/looptrace/internal/prompttemplate"
 )
 
 // Content is what a version is made of, as JSON.

@@ -12,9 +12,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/prompts/importing"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/promptimport"
 )
 
 // maxImported is the maximum number of versions in a file. They are imported in one transaction.
@@ -30,15 +30,15 @@ type Imported struct {
 	Version int
 	// Aliases are those that were created. Existing ones do not move.
 	Aliases     []string
-	Conversions []promptimport.Conversion
+	Conversions []importing.Conversion
 	LeftOut     []string
 }
 
 // ImportReport says what became of a file.
 type ImportReport struct {
-	Format   promptimport.Format
+	Format   importing.Format
 	Imported []Imported
-	Rejected []promptimport.Rejected
+	Rejected []importing.Rejected
 }
 
 // errDryRun rolls a transaction back.
@@ -46,12 +46,12 @@ var errDryRun = errors.New("dry run")
 
 // Import imports the prompts of a file of another product. A prompt whose name exists gets new versions. All that is not
 // rejected is imported in one transaction, or nothing in a dry run.
-func (s *Service) Import(ctx context.Context, grant access.Grant, content, fileName string, format promptimport.Format, dryRun bool) (ImportReport, error) {
+func (s *Service) Import(ctx context.Context, grant access.Grant, content, fileName string, format importing.Format, dryRun bool) (ImportReport, error) {
 	project, err := grant.Project()
 	if err != nil {
 		return ImportReport{}, err
 	}
-	file, err := promptimport.Parse([]byte(content), fileName, format)
+	file, err := importing.Parse([]byte(content), fileName, format)
 	if err != nil {
 		return ImportReport{}, problem.InvalidField("body.content", "cannot be imported: "+err.Error())
 	}
@@ -68,7 +68,7 @@ func (s *Service) Import(ctx context.Context, grant access.Grant, content, fileN
 	for i := range file.Prompts {
 		places[file.Prompts[i].Name] = i
 	}
-	slices.SortFunc(file.Prompts, func(a, b promptimport.Prompt) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(file.Prompts, func(a, b importing.Prompt) int { return strings.Compare(a.Name, b.Name) })
 	var report ImportReport
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		report = ImportReport{Format: file.Format, Imported: []Imported{}, Rejected: slices.Clone(file.Rejected)}
@@ -103,9 +103,9 @@ func hideNew(imported []Imported, name string) {
 	}
 }
 
-func (s *Service) importPrompt(ctx context.Context, tx postgres.DB, grant access.Grant, project uuid.UUID, p *promptimport.Prompt, report *ImportReport) error {
+func (s *Service) importPrompt(ctx context.Context, tx postgres.DB, grant access.Grant, project uuid.UUID, p *importing.Prompt, report *ImportReport) error {
 	reject := func(path, reason string) {
-		report.Rejected = append(report.Rejected, promptimport.Rejected{SourceName: p.SourceName, Path: path, Reason: reason})
+		report.Rejected = append(report.Rejected, importing.Rejected{SourceName: p.SourceName, Path: path, Reason: reason})
 	}
 	change := Change{Description: &p.Description, Tags: &p.Tags}
 	if err := change.clean(); err != nil {
@@ -113,7 +113,7 @@ func (s *Service) importPrompt(ctx context.Context, tx postgres.DB, grant access
 		return nil
 	}
 	var versions []*prepared
-	var of []*promptimport.Version
+	var of []*importing.Version
 	for i := range p.Versions {
 		content, err := newVersion(&p.Versions[i])
 		if err != nil {
@@ -182,7 +182,7 @@ func rejectFields(reject func(path, reason string), prefix string, err error) {
 	}
 }
 
-func newVersion(v *promptimport.Version) (NewVersion, error) {
+func newVersion(v *importing.Version) (NewVersion, error) {
 	content := NewVersion{Note: v.Note, Content: Content{ResponseFormat: v.ResponseFormat}}
 	if err := json.Unmarshal(v.Messages, &content.Messages); err != nil {
 		return NewVersion{}, fmt.Errorf("read converted messages: %w", err)

@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/looptrace/looptrace/controlplane/prompts/prompttemplate"
+	"github.com/looptrace/looptrace/controlplane/tokens"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/prompttemplate"
-	"github.com/looptrace/looptrace/internal/tokens"
 )
 
 // Values are what a version is rendered with.

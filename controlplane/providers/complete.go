@@ -12,12 +12,13 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/llm"
+	"github.com/looptrace/looptrace/controlplane/llm/client"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/prices"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // ErrMaxCost is in the tree of the error of a call that could cost more than its MaxCost. It made no further request.
@@ -87,7 +88,7 @@ type Connection struct {
 	*Service
 	Provider Provider
 	Model    string
-	client   *llm.Client
+	client   *client.Client
 	learned  learned
 	price    *prices.Price // nil if the model has none
 }
@@ -153,12 +154,12 @@ func (c *Connection) Complete(ctx context.Context, call Call) (Answer, error) {
 }
 
 // client returns a client of the connection.
-func (s *Service) client(p *Provider) (*llm.Client, error) {
+func (s *Service) client(p *Provider) (*client.Client, error) {
 	conn, err := s.connection(p)
 	if err != nil {
 		return nil, err
 	}
-	client, err := llm.New(conn)
+	client, err := client.New(conn)
 	if err != nil {
 		return nil, fmt.Errorf("create a client of %s: %w", p.ID, err)
 	}

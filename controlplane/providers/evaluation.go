@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
-	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 

@@ -8,7 +8,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/controlplane/llm"
+	"github.com/looptrace/looptrace/controlplane/llm/client"
 )
 
 // Preview is a request that was not made.
@@ -43,7 +44,7 @@ func (s *Service) Preview(ctx context.Context, projects access.Projects, provide
 	if p.KeyHint != nil {
 		conn.APIKey = "unknown"
 	}
-	if shown.HTTPRequest, err = llm.Build(conn, c.request, call.OnDelta != nil); err != nil {
+	if shown.HTTPRequest, err = client.Build(conn, c.request, call.OnDelta != nil); err != nil {
 		return Preview{}, c.previewError(err)
 	}
 	return shown, nil

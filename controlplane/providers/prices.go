@@ -5,7 +5,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/internal/prices"
 )
 

@@ -7,9 +7,10 @@ import (
 	"time"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/controlplane/llm"
+	"github.com/looptrace/looptrace/controlplane/llm/client"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 const (
@@ -86,7 +87,7 @@ func (t *test) run(ctx context.Context) error {
 }
 
 func (t *test) list(ctx context.Context, conn llm.Connection) (*llm.Error, error) {
-	client, err := llm.New(conn)
+	client, err := client.New(conn)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it names the address
 	}

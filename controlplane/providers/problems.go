@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/looptrace/looptrace/internal/llm"
+	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 

@@ -22,8 +22,9 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/internal/llm"
-	"github.com/looptrace/looptrace/internal/outbound"
+	"github.com/looptrace/looptrace/controlplane/llm"
+	"github.com/looptrace/looptrace/controlplane/outbound"
+
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/prices"
 	"github.com/looptrace/looptrace/internal/problem"

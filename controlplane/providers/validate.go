@@ -10,10 +10,11 @@ import (
 
 	"golang.org/x/net/http/httpguts"
 
-	"github.com/looptrace/looptrace/internal/llm"
-	"github.com/looptrace/looptrace/internal/outbound"
+	"github.com/looptrace/looptrace/controlplane/llm"
+	"github.com/looptrace/looptrace/controlplane/outbound"
+	"github.com/looptrace/looptrace/controlplane/validate"
+
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // defaultBaseURLs are the providers' own addresses.

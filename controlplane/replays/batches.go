@@ -12,11 +12,11 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 var (

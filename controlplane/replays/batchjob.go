@@ -11,12 +11,12 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/utf8text"
-	"github.com/looptrace/looptrace/internal/verdict"
 )
 
 // batchAtOnce is how many replays of a batch are made at once at least, and maxBatchAtOnce at most. With two attempts of each role the former

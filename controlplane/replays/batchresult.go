@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/internal/stats"
-	"github.com/looptrace/looptrace/internal/verdict"
+	"github.com/looptrace/looptrace/controlplane/replays/verdict"
+	"github.com/looptrace/looptrace/controlplane/stats"
 )
 
 // BatchResult is what a batch shows.

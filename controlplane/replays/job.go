@@ -15,15 +15,15 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/utf8text"
-	"github.com/looptrace/looptrace/internal/verdict"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unique"
 
+	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 	"github.com/looptrace/looptrace/internal/replay"
-	"github.com/looptrace/looptrace/internal/verdict"
 )
 
 // judge says whether the edit had an effect, by what the attempts did.

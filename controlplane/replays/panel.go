@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"

@@ -1,5 +1,5 @@
 // Package replays replays recorded runs with edits, and says whether an edit had an effect. A job makes the attempts; what it stored is
-// never made again. The engine is internal/replay, the verdict internal/verdict.
+// never made again. The engine is internal/replay, the verdict controlplane/replays/verdict.
 package replays
 
 import (
@@ -20,11 +20,11 @@ import (
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 //go:embed queries.sql

@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/replay"
 )
 

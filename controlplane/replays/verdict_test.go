@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/verdict"
+	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 )
 
 // document is the contract.

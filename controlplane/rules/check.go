@@ -12,12 +12,12 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/grader"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
-	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // Wanted is a rule as a client wants it.

@@ -10,10 +10,10 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/judge"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )

@@ -12,8 +12,8 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/stats"
 	"github.com/looptrace/looptrace/internal/postgres"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 const (

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/grader"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 

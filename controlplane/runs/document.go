@@ -10,10 +10,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/looptrace/looptrace/controlplane/jsonselect"
+	"github.com/looptrace/looptrace/controlplane/llm/openaichat"
 	"github.com/looptrace/looptrace/internal/jsonpull"
-	"github.com/looptrace/looptrace/internal/jsonselect"
 	"github.com/looptrace/looptrace/internal/jsontext"
-	"github.com/looptrace/looptrace/internal/openaichat"
 )
 
 // Members of a document.

@@ -28,6 +28,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/instrument"
 	"github.com/looptrace/looptrace/controlplane/mcpserver"
 	"github.com/looptrace/looptrace/controlplane/organizations"
+	"github.com/looptrace/looptrace/controlplane/outbound"
 	"github.com/looptrace/looptrace/controlplane/playground"
 	"github.com/looptrace/looptrace/controlplane/pricing"
 	"github.com/looptrace/looptrace/controlplane/projects"
@@ -39,7 +40,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/outbound"
 )
 
 // Config is what services take from the environment.

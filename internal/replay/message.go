@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/looptrace/looptrace/controlplane/llm/openaichat"
 	"github.com/looptrace/looptrace/internal/jsontext"
-	"github.com/looptrace/looptrace/internal/openaichat"
 )
 
 // Roles and types of chat completions and of the conventions.

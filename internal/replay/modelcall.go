@@ -7,9 +7,10 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/looptrace/looptrace/controlplane/llm"
+	"github.com/looptrace/looptrace/controlplane/llm/client"
+	"github.com/looptrace/looptrace/controlplane/llm/openaichat"
 	"github.com/looptrace/looptrace/internal/jsontext"
-	"github.com/looptrace/looptrace/internal/llm"
-	"github.com/looptrace/looptrace/internal/openaichat"
 )
 
 // messageForms are the recorded forms of messages, by the first of the chat messages that each becomes.
@@ -57,7 +58,7 @@ func (r *Recording) modelCall(i int, span *Span) *ModelCall {
 		}
 	}
 	if received := span.Attributes[keyProviderResponse]; received != "" {
-		if result, err := llm.ReadResponse(kind, []byte(received)); err == nil {
+		if result, err := client.ReadResponse(kind, []byte(received)); err == nil {
 			response := ResponseOf(result)
 			call.Response = &response
 		}

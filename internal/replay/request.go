@@ -8,8 +8,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/internal/jsontext"
-	"github.com/looptrace/looptrace/internal/llm"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )

@@ -199,7 +199,7 @@ func (p *project) runDocument(t *testing.T, document string, environment []strin
 	blocks := regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1)
 	require.Greater(t, len(blocks), 2)
 	dir := t.TempDir()
-	export, err := os.ReadFile(filepath.Join(root, "internal/promptimport/testdata/langfuse-prompts.json"))
+	export, err := os.ReadFile(filepath.Join(root, "controlplane/prompts/importing/testdata/langfuse-prompts.json"))
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "export.json"), export, 0o600))
 	key, err := p.Key(t.Context(), "document", scopes...)

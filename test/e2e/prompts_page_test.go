@@ -18,7 +18,7 @@ func TestPrompts(t *testing.T) {
 	t.Parallel()
 	p := newProject(t)
 	p.browser = browser.New(t, filepath.Join("output", t.Name()))
-	export, err := os.ReadFile("../../internal/promptimport/testdata/langfuse-prompts.json")
+	export, err := os.ReadFile("../../controlplane/prompts/importing/testdata/langfuse-prompts.json")
 	require.NoError(t, err)
 	name := "support/triage"
 	for i := range 6 {

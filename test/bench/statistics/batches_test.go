@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/looptrace/looptrace/internal/verdict"
+	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 )
 
 // TestBatches replays runs that failed, of which some would end well by themselves, two times with and two times without an edit. It counts

@@ -16,9 +16,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/causes"
+	"github.com/looptrace/looptrace/controlplane/stats"
 	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/runmodel"
-	"github.com/looptrace/looptrace/internal/stats"
 )
 
 // planted are the kinds of causes, with the beginnings of the keys that are right.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // TestGroups counts false findings, and intervals that cover a difference of 0, where items of a group share what B does to them. Beside
@@ -22,11 +22,11 @@ func TestGroups(t *testing.T) {
 				}
 				name := fmt.Sprintf("%s, %d groups, effects that differ by %.1f", kind, size.groups, deviation)
 				shares := share(t, name, func(random *rand.Rand) []bool {
-					var items []stats.Paired
+					var items []compare.Paired
 					for g := range size.groups {
 						effect := deviation * random.NormFloat64()
 						for range size.each {
-							item := stats.Paired{Group: g + 1, A: []float64{.5}, B: []float64{max(0, min(1, .5+effect+.25*random.NormFloat64()))}}
+							item := compare.Paired{Group: g + 1, A: []float64{.5}, B: []float64{max(0, min(1, .5+effect+.25*random.NormFloat64()))}}
 							if kind == "passes" { // a third of the items differ
 								item.A, item.B = []float64{1}, []float64{1}
 								if random.Float64() < .35 {
@@ -39,12 +39,12 @@ func TestGroups(t *testing.T) {
 							items = append(items, item)
 						}
 					}
-					m := stats.Metric{Better: stats.HigherBetter, Items: items}
-					grouped := compare(m, 1).Difference
+					m := compare.Metric{Better: compare.HigherBetter, Items: items}
+					grouped := compared(m, 1).Difference
 					for i := range items {
 						items[i].Group = 0
 					}
-					alone := compare(m, 1).Difference
+					alone := compared(m, 1).Difference
 					return []bool{grouped.P != nil && *grouped.P <= .05, covers(grouped.CI, 0), alone.P != nil && *alone.P <= .05}
 				})
 				table.add(name, size.groups*size.each, shares...)

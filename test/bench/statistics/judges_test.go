@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/looptrace/looptrace/internal/panel"
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
+	"github.com/looptrace/looptrace/controlplane/stats"
 )
 
 // judges vote on outputs of which a share is right. Each passes a share of what is right (sensitivity) and fails a share of what is not

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats"
 )
 
 // judged is an item as people and a judge see it.

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // planned are scores of an unchanged system: how often it passes a gate with the default margin, and what items or repeats the planner names.
@@ -27,20 +27,20 @@ func TestDefaultMargin(t *testing.T) {
 			if !full() && (n != 500 || s.name != planned[1].name && s.name != planned[4].name) {
 				continue
 			}
-			options := stats.GateOptions{FollowItems: true}
+			options := compare.GateOptions{FollowItems: true}
 			margin, unsupported := 0., 0.
 			random := rand.New(rand.NewPCG(1, seedOf(s.name)))
 			for range 50 {
-				g := stats.NonInferiority(s.dataSet(random, n, 0), options)
+				g := compare.NonInferiority(s.dataSet(random, n, 0), options)
 				margin += g.Margin / 50
 				if g.Unsupported {
 					unsupported += 1. / 50
 				}
 			}
 			shares := share(t, fmt.Sprint("default margin", s.name, n), func(random *rand.Rand) []bool {
-				same := stats.NonInferiority(s.dataSet(random, n, 0), options)
-				worse := stats.NonInferiority(s.dataSet(random, n, -margin), options)
-				return []bool{same.Decision == stats.Pass, worse.Decision == stats.Pass && worse.Margin < margin-1e-9}
+				same := compare.NonInferiority(s.dataSet(random, n, 0), options)
+				worse := compare.NonInferiority(s.dataSet(random, n, -margin), options)
+				return []bool{same.Decision == compare.Pass, worse.Decision == compare.Pass && worse.Margin < margin-1e-9}
 			})
 			table.add(s.name, n, shares[0], shares[1], unsupported, margin)
 			if unsupported == 0 {
@@ -65,14 +65,14 @@ func TestPlannedItems(t *testing.T) {
 			margin = .1 * s.mean
 		}
 		random := rand.New(rand.NewPCG(2, seedOf(s.name)))
-		right, ok := stats.NoiseOf(s.dataSet(random, 20000, 0).Items, s.amounts)
+		right, ok := compare.NoiseOf(s.dataSet(random, 20000, 0).Items, s.amounts)
 		require.True(t, ok)
 		n := *right.Items(margin, .05, .8).Estimate
 		shares := share(t, "planned items"+s.name, func(random *rand.Rand) []bool {
-			g := stats.NonInferiority(s.dataSet(random, n, 0), stats.GateOptions{Margin: margin})
-			noise, _ := stats.NoiseOf(s.dataSet(random, 100, 0).Items, s.amounts)
+			g := compare.NonInferiority(s.dataSet(random, n, 0), compare.GateOptions{Margin: margin})
+			noise, _ := compare.NoiseOf(s.dataSet(random, 100, 0).Items, s.amounts)
 			count := noise.Items(margin, .05, .8)
-			return []bool{g.Decision == stats.Pass, count.Low <= n && (count.High == nil || n <= *count.High)}
+			return []bool{g.Decision == compare.Pass, count.Low <= n && (count.High == nil || n <= *count.High)}
 		})
 		table.add(s.name, n, shares...)
 		assert.InDelta(t, .8, shares[0], .06+slack(.8), s.name)
@@ -89,13 +89,13 @@ func TestPlannedDifference(t *testing.T) {
 			continue
 		}
 		random := rand.New(rand.NewPCG(3, seedOf(s.name)))
-		right, ok := stats.NoiseOf(s.dataSet(random, 20000, 0).Items, s.amounts)
+		right, ok := compare.NoiseOf(s.dataSet(random, 20000, 0).Items, s.amounts)
 		require.True(t, ok)
 		const n = 200
 		named, ok := right.Difference(n, .05, .8)
 		require.True(t, ok)
 		found := share(t, "planned difference"+s.name, func(random *rand.Rand) []bool {
-			p := compare(s.dataSet(random, n, -named.Estimate), 1).Difference.P
+			p := compared(s.dataSet(random, n, -named.Estimate), 1).Difference.P
 			return []bool{p != nil && *p <= .05}
 		})
 		table.add(s.name, n, found[0], named.Estimate)

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats"
 )
 
 // gradesOf are those that judges give items, who see the item's latent number with noise.

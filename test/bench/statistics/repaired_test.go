@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/looptrace/looptrace/internal/stats"
-	"github.com/looptrace/looptrace/internal/verdict"
+	"github.com/looptrace/looptrace/controlplane/replays/verdict"
+	"github.com/looptrace/looptrace/controlplane/stats"
 )
 
 // recovery says how the attempts of failed runs end. Runs are alike, or differ: then the chance to recover is often near 0 or 1, and repaired

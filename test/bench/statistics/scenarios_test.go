@@ -6,7 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // scenario is a kind of scores with known means.
@@ -15,7 +15,7 @@ type scenario struct {
 	// effect is a true difference, in the scores' unit: B is worse.
 	effect float64
 	// items returns what draws the scores of an item. B's mean is higher than A's by the difference.
-	items func(difference float64) func(random *rand.Rand) stats.Paired
+	items func(difference float64) func(random *rand.Rand) compare.Paired
 	// mean is that of A.
 	mean float64
 	// amounts are costs and durations, and no scores; heavy ones have a mean that rare values decide.
@@ -36,14 +36,14 @@ func latent(random *rand.Rand, item float64, repeats int) (a, b []float64) {
 
 // binary scores pass where a latent number is below the quantile of their mean. Harder items fail on both sides.
 func binary(name string, mean, item float64, repeats int) scenario {
-	return scenario{name: name, mean: mean, effect: -.04, items: func(difference float64) func(*rand.Rand) stats.Paired {
+	return scenario{name: name, mean: mean, effect: -.04, items: func(difference float64) func(*rand.Rand) compare.Paired {
 		endA, endB := distuv.UnitNormal.Quantile(mean), distuv.UnitNormal.Quantile(max(0, min(1, mean+difference)))
-		return func(random *rand.Rand) stats.Paired {
+		return func(random *rand.Rand) compare.Paired {
 			a, b := latent(random, item, repeats)
 			for i := range a {
 				a[i], b[i] = pass(a[i] < endA), pass(b[i] < endB)
 			}
-			return stats.Paired{A: a, B: b}
+			return compare.Paired{A: a, B: b}
 		}
 	}}
 }
@@ -67,14 +67,14 @@ func gradeMean(shift float64) float64 {
 }
 
 func ordinal(name string, repeats int) scenario {
-	return scenario{name: name, mean: gradeMean(0), effect: -.2, items: func(difference float64) func(*rand.Rand) stats.Paired {
+	return scenario{name: name, mean: gradeMean(0), effect: -.2, items: func(difference float64) func(*rand.Rand) compare.Paired {
 		shift := inverse(func(x float64) float64 { return gradeMean(x) - gradeMean(0) }, difference)
-		return func(random *rand.Rand) stats.Paired {
+		return func(random *rand.Rand) compare.Paired {
 			a, b := latent(random, .5, repeats)
 			for i := range a {
 				a[i], b[i] = grade(a[i]), grade(b[i]+shift)
 			}
-			return stats.Paired{A: a, B: b}
+			return compare.Paired{A: a, B: b}
 		}
 	}}
 }
@@ -107,38 +107,38 @@ func inverse(of func(float64) float64, value float64) float64 {
 func skewedShare() scenario {
 	const theta = 8.
 	const mean = theta / (theta + 1)
-	return scenario{name: "share, skewed", mean: mean, effect: -.03, items: func(difference float64) func(*rand.Rand) stats.Paired {
+	return scenario{name: "share, skewed", mean: mean, effect: -.03, items: func(difference float64) func(*rand.Rand) compare.Paired {
 		other := mean + difference
-		return func(random *rand.Rand) stats.Paired {
+		return func(random *rand.Rand) compare.Paired {
 			a, b := latent(random, .5, 1)
 			a[0] = math.Pow(distuv.UnitNormal.CDF(a[0]), 1/theta)
 			b[0] = math.Pow(distuv.UnitNormal.CDF(b[0]), (1-other)/other)
-			return stats.Paired{A: a, B: b}
+			return compare.Paired{A: a, B: b}
 		}
 	}}
 }
 
 // cost has log-normal scores, as money and times have; the difference is added to each.
 func cost(name string, deviation float64) scenario {
-	return scenario{name: name, heavy: deviation > 1, mean: math.Exp(deviation * deviation / 2), effect: -.3, amounts: true, items: func(difference float64) func(*rand.Rand) stats.Paired {
-		return func(random *rand.Rand) stats.Paired {
+	return scenario{name: name, heavy: deviation > 1, mean: math.Exp(deviation * deviation / 2), effect: -.3, amounts: true, items: func(difference float64) func(*rand.Rand) compare.Paired {
+		return func(random *rand.Rand) compare.Paired {
 			a, b := latent(random, .5, 1)
 			a[0], b[0] = math.Exp(deviation*a[0]), math.Exp(deviation*b[0])+difference
-			return stats.Paired{A: a, B: b}
+			return compare.Paired{A: a, B: b}
 		}
 	}}
 }
 
 // broken are passes of items that mostly pass always or never; B is worse as some items fail for good.
 func broken(name string, mean, effect float64, repeats int) scenario {
-	return scenario{name: name, mean: mean, effect: effect, breaks: true, items: func(difference float64) func(*rand.Rand) stats.Paired {
-		return func(random *rand.Rand) stats.Paired {
+	return scenario{name: name, mean: mean, effect: effect, breaks: true, items: func(difference float64) func(*rand.Rand) compare.Paired {
+		return func(random *rand.Rand) compare.Paired {
 			p := distuv.Beta{Alpha: mean, Beta: 1 - mean, Src: random}.Rand()
 			q := p
 			if random.Float64() < -difference/mean {
 				q = 0
 			}
-			var item stats.Paired
+			var item compare.Paired
 			for range repeats {
 				item.A, item.B = append(item.A, pass(random.Float64() < p)), append(item.B, pass(random.Float64() < q))
 			}
@@ -150,8 +150,8 @@ func broken(name string, mean, effect float64, repeats int) scenario {
 // mostlyOne are scores of a grader that gives almost all items exactly 1; B is worse as some items get 0.
 func mostlyOne(name string, share float64) scenario {
 	mean := 1 - (1-share)/4
-	return scenario{name: name, mean: mean, effect: -.05 * mean, breaks: true, items: func(difference float64) func(*rand.Rand) stats.Paired {
-		return func(random *rand.Rand) stats.Paired {
+	return scenario{name: name, mean: mean, effect: -.05 * mean, breaks: true, items: func(difference float64) func(*rand.Rand) compare.Paired {
+		return func(random *rand.Rand) compare.Paired {
 			hard := random.Float64() > share
 			score := func() float64 {
 				if hard && random.Float64() < .5 {
@@ -163,7 +163,7 @@ func mostlyOne(name string, share float64) scenario {
 			if random.Float64() < -difference/mean {
 				b = 0
 			}
-			return stats.Paired{A: []float64{a}, B: []float64{b}}
+			return compare.Paired{A: []float64{a}, B: []float64{b}}
 		}
 	}}
 }
@@ -172,8 +172,8 @@ func mostlyOne(name string, share float64) scenario {
 func timeouts() scenario {
 	const chance = .02
 	mean := chance*60 + (1-chance)*2*math.Exp(.36*(.25+.49)/2)
-	return scenario{name: "duration, 2% timeouts", mean: mean, effect: -.3, amounts: true, heavy: true, items: func(difference float64) func(*rand.Rand) stats.Paired {
-		return func(random *rand.Rand) stats.Paired {
+	return scenario{name: "duration, 2% timeouts", mean: mean, effect: -.3, amounts: true, heavy: true, items: func(difference float64) func(*rand.Rand) compare.Paired {
+		return func(random *rand.Rand) compare.Paired {
 			item := .5 * random.NormFloat64()
 			duration := func() float64 {
 				if random.Float64() < chance {
@@ -181,7 +181,7 @@ func timeouts() scenario {
 				}
 				return 2 * math.Exp(.6*(item+.7*random.NormFloat64()))
 			}
-			return stats.Paired{A: []float64{duration()}, B: []float64{duration() + difference}}
+			return compare.Paired{A: []float64{duration()}, B: []float64{duration() + difference}}
 		}
 	}}
 }
@@ -209,8 +209,8 @@ var scenarios = []scenario{
 }
 
 // dataSet draws n items.
-func (s scenario) dataSet(random *rand.Rand, n int, difference float64) stats.Metric {
-	m := stats.Metric{Name: s.name, Better: stats.HigherBetter, Items: make([]stats.Paired, n), Amount: s.amounts}
+func (s scenario) dataSet(random *rand.Rand, n int, difference float64) compare.Metric {
+	m := compare.Metric{Name: s.name, Better: compare.HigherBetter, Items: make([]compare.Paired, n), Amount: s.amounts}
 	draw := s.items(difference)
 	for i := range m.Items {
 		m.Items[i] = draw(random)

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // severalKind draws a score from a latent number. The mean of a side whose latent numbers are lower by shift is less than that of the
@@ -40,8 +40,8 @@ var severalKinds = []severalKind{
 }
 
 // severalItems draws items of k sides. Groups of the given size share what each side does to them. The last side is worse if worse.
-func (kind severalKind) severalItems(random *rand.Rand, n, k, each int, worse bool) []stats.Scored {
-	items := make([]stats.Scored, n)
+func (kind severalKind) severalItems(random *rand.Rand, n, k, each int, worse bool) []compare.Scored {
+	items := make([]compare.Scored, n)
 	effects := make([]float64, k)
 	for i := range items {
 		if each > 1 && i%each == 0 {
@@ -84,17 +84,17 @@ func TestSeveral(t *testing.T) {
 			}
 			mean := severalMean(kind)
 			shares := share(t, fmt.Sprint(name, size.n), func(random *rand.Rand) []bool {
-				options := stats.SeveralOptions{Better: stats.HigherBetter}
-				equal := stats.CompareSeveral(kind.severalItems(random, size.n, size.k, size.each, false), options)
-				other := stats.CompareSeveral(kind.severalItems(random, size.n, size.k, size.each, true), options)
+				options := compare.SeveralOptions{Better: compare.HigherBetter}
+				equal := compare.CompareSeveral(kind.severalItems(random, size.n, size.k, size.each, false), options)
+				other := compare.CompareSeveral(kind.severalItems(random, size.n, size.k, size.each, true), options)
 				wrong, all, allOther, means, found := false, true, true, true, true
 				for i, pair := range equal.Pairs {
-					wrong = wrong || pair.Verdict != stats.Inconclusive
+					wrong = wrong || pair.Verdict != compare.Inconclusive
 					all = all && covers(pair.Difference.CI, 0)
 					truth, last := 0., pair.B == size.k-1
 					if last {
 						truth = -kind.loss
-						found = found && other.Pairs[i].Verdict == stats.ABetter
+						found = found && other.Pairs[i].Verdict == compare.ABetter
 					}
 					allOther = allOther && covers(other.Pairs[i].Difference.CI, truth)
 				}

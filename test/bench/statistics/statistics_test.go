@@ -1,4 +1,4 @@
-// Package statistics measures the methods of internal/stats on simulated data, whose true means and differences are known.
+// Package statistics measures the methods of controlplane/stats on simulated data, whose true means and differences are known.
 package statistics
 
 import (
@@ -15,7 +15,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"gonum.org/v1/gonum/stat/distuv"
 
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // dataSets is how many are drawn: 2000 with BENCH_STATISTICS, else 200. Bounds are as wide as the smaller number needs; seeds are fixed.
@@ -72,8 +73,8 @@ func slack(p float64) float64 {
 	return errors * math.Sqrt(p*(1-p)/float64(dataSets()))
 }
 
-func compare(m stats.Metric, seed uint64) stats.Comparison {
-	return stats.Compare([]stats.Metric{m}, stats.CompareOptions{Seed: seed})[0]
+func compared(m compare.Metric, seed uint64) compare.Comparison {
+	return compare.Compare([]compare.Metric{m}, compare.CompareOptions{Seed: seed})[0]
 }
 
 func covers(ci *stats.Interval, truth float64) bool {
@@ -99,14 +100,14 @@ func TestDifferences(t *testing.T) {
 		for _, n := range sizes(0) {
 			name := fmt.Sprintf("%s, %d items", s.name, n)
 			none := share(t, name+", none", func(random *rand.Rand) []bool {
-				c := compare(s.dataSet(random, n, 0), 1)
+				c := compared(s.dataSet(random, n, 0), 1)
 				p := c.Difference.P
 				return []bool{covers(c.A.CI, s.mean), c.A.CI == nil, covers(c.Difference.CI, 0), p != nil && *p <= .05, len(c.Flags) > 0}
 			})
 			some := share(t, name+", some", func(random *rand.Rand) []bool {
 				m := s.dataSet(random, n, s.effect)
-				c, g := compare(m, 1), stats.NonInferiority(m, stats.GateOptions{Margin: -s.effect})
-				return []bool{covers(c.Difference.CI, s.effect), g.Decision == stats.Pass, g.Decision == stats.Regression}
+				c, g := compared(m, 1), compare.NonInferiority(m, compare.GateOptions{Margin: -s.effect})
+				return []bool{covers(c.Difference.CI, s.effect), g.Decision == compare.Pass, g.Decision == compare.Regression}
 			})
 			mean := 1.
 			if none[1] < 1 {
@@ -140,16 +141,16 @@ func TestRepeatedGate(t *testing.T) {
 		broken("binary, 80%, 8 repeats, items break", .8, -.05, 8), broken("binary, 95%, 8 repeats, items break", .95, -.05, 8), binary("binary, 80%, 8 repeats", .8, .5, 8),
 	} {
 		for _, n := range sizes(50) {
-			decide := func(random *rand.Rand, difference float64) (decision stats.Decision, looks int) {
+			decide := func(random *rand.Rand, difference float64) (decision compare.Decision, looks int) {
 				all := s.dataSet(random, n, difference)
 				part := all
 				for repeats := 1; repeats <= 8; repeats *= 2 {
 					looks++
-					part.Items = make([]stats.Paired, n)
+					part.Items = make([]compare.Paired, n)
 					for i, item := range all.Items {
-						part.Items[i] = stats.Paired{A: item.A[:repeats], B: item.B[:repeats]}
+						part.Items[i] = compare.Paired{A: item.A[:repeats], B: item.B[:repeats]}
 					}
-					if decision = stats.NonInferiority(part, stats.GateOptions{Margin: -s.effect, Repeated: true}).Decision; decision != stats.Undecided {
+					if decision = compare.NonInferiority(part, compare.GateOptions{Margin: -s.effect, Repeated: true}).Decision; decision != compare.Undecided {
 						break
 					}
 				}
@@ -158,7 +159,7 @@ func TestRepeatedGate(t *testing.T) {
 			shares := share(t, fmt.Sprint("repeated", s.name, n), func(random *rand.Rand) []bool {
 				wrong, _ := decide(random, s.effect)
 				right, looks := decide(random, 0)
-				return []bool{wrong == stats.Pass, wrong == stats.Regression, right == stats.Pass, right == stats.Pass && looks == 1}
+				return []bool{wrong == compare.Pass, wrong == compare.Regression, right == compare.Pass, right == compare.Pass && looks == 1}
 			})
 			table.add(s.name, n, shares...)
 			for _, wrong := range shares[:2] {
@@ -175,12 +176,12 @@ func TestHolm(t *testing.T) {
 	for _, s := range []scenario{scenarios[1], scenarios[3], scenarios[7], scenarios[9]} {
 		const n = 100
 		found := share(t, "holm "+s.name, func(random *rand.Rand) []bool {
-			metrics := make([]stats.Metric, 5)
+			metrics := make([]compare.Metric, 5)
 			for i := range metrics {
 				metrics[i] = s.dataSet(random, n, 0)
 			}
-			return []bool{slices.ContainsFunc(stats.Compare(metrics, stats.CompareOptions{Seed: 1}), func(c stats.Comparison) bool {
-				return c.Verdict != stats.Inconclusive
+			return []bool{slices.ContainsFunc(compare.Compare(metrics, compare.CompareOptions{Seed: 1}), func(c compare.Comparison) bool {
+				return c.Verdict != compare.Inconclusive
 			})}
 		})
 		table.add(s.name, n, found[0])
@@ -202,14 +203,14 @@ func TestPower(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(n), seedOf(s.name)))
 			stated, count := 0., 0.
 			for range 100 {
-				if d := compare(s.dataSet(random, n, 0), 1).Difference.MinimumDetectable; d != nil {
+				if d := compared(s.dataSet(random, n, 0), 1).Difference.MinimumDetectable; d != nil {
 					stated += *d
 					count++
 				}
 			}
 			stated /= count
 			shares := share(t, fmt.Sprint("power", s.name, n), func(random *rand.Rand) []bool {
-				p := compare(s.dataSet(random, n, -stated), 1).Difference.P
+				p := compared(s.dataSet(random, n, -stated), 1).Difference.P
 				return []bool{p != nil && *p <= .05}
 			})
 			table.add(s.name, n, shares[0], stated)
@@ -237,7 +238,7 @@ func TestSequential(t *testing.T) {
 			for i, f := range fractions {
 				part := all
 				part.Items = all.Items[:int(f*n)]
-				if p := compare(part, 1).Difference.P; p != nil && *p <= boundaries[i].Alpha {
+				if p := compared(part, 1).Difference.P; p != nil && *p <= boundaries[i].Alpha {
 					return true, f
 				}
 			}
@@ -250,7 +251,7 @@ func TestSequential(t *testing.T) {
 		detectable := 0.
 		random := rand.New(rand.NewPCG(n, seedOf(s.name)))
 		for range 20 {
-			detectable += *compare(s.dataSet(random, n, 0), 1).Difference.MinimumDetectable / 20
+			detectable += *compared(s.dataSet(random, n, 0), 1).Difference.MinimumDetectable / 20
 		}
 		with := share(t, "sequential with"+s.name, func(random *rand.Rand) []bool {
 			stopped, used := run(random, -detectable)

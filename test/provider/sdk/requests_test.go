@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write the recorded requests anew")
 
 // recorded is where the tests of package llm read the requests of the SDKs.
-const recorded = "../../../internal/llm/testdata/sdk-requests.json"
+const recorded = "../../../controlplane/llm/client/testdata/sdk-requests.json"
 
 // request is a request of an SDK without what tells the SDK, its version and the connection.
 type request struct {

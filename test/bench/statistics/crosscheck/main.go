@@ -9,7 +9,8 @@ import (
 	"os"
 	"slices"
 
-	"github.com/looptrace/looptrace/internal/stats"
+	"github.com/looptrace/looptrace/controlplane/stats"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // question has random data. Ratings are complete in full, and have gaps (null) in gaps.
@@ -112,18 +113,18 @@ func withNaN(values []*float64) []float64 {
 
 // compare compares X and Y as a comparison and a gate do: with and without groups.
 func (q question) compare(a map[string]any) {
-	m := stats.Metric{Better: stats.HigherBetter, Amount: true, Equivalence: &q.Margin}
+	m := compare.Metric{Better: compare.HigherBetter, Amount: true, Equivalence: &q.Margin}
 	for i := range q.X {
-		m.Items = append(m.Items, stats.Paired{A: q.X[i : i+1], B: q.Y[i : i+1]})
+		m.Items = append(m.Items, compare.Paired{A: q.X[i : i+1], B: q.Y[i : i+1]})
 	}
-	paired := stats.Compare([]stats.Metric{m}, stats.CompareOptions{})[0]
+	paired := compare.Compare([]compare.Metric{m}, compare.CompareOptions{})[0]
 	a["paired ci"] = paired.Difference.CI
-	a["equivalent"] = paired.Verdict == stats.Equivalent
-	gate := stats.NonInferiority(m, stats.GateOptions{Margin: q.Margin})
-	a["gate passes"], a["gate fails"] = gate.Decision == stats.Pass, gate.Decision == stats.Regression
+	a["equivalent"] = paired.Verdict == compare.Equivalent
+	gate := compare.NonInferiority(m, compare.GateOptions{Margin: q.Margin})
+	a["gate passes"], a["gate fails"] = gate.Decision == compare.Pass, gate.Decision == compare.Regression
 	for i := range m.Items {
 		m.Items[i].Group = q.Group[i]
 	}
-	grouped := stats.Compare([]stats.Metric{m}, stats.CompareOptions{})[0]
+	grouped := compare.Compare([]compare.Metric{m}, compare.CompareOptions{})[0]
 	a["clustered ci"], a["clustered p"] = grouped.Difference.CI, grouped.Difference.P
 }

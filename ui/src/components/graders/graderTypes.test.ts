@@ -22,7 +22,7 @@ const known: Record<
   string,
   { start?: Definition; full: Definition; words?: Record<string, string[]>; json_only?: string[] }
 > = JSON.parse(
-  readFileSync(new URL("../../../../internal/grader/testdata/definitions.json", import.meta.url), "utf8"),
+  readFileSync(new URL("../../../../controlplane/grader/testdata/definitions.json", import.meta.url), "utf8"),
 );
 
 describe.each(Object.entries(known))(

@@ -1,0 +1,2 @@
+// Package formula evaluates arithmetic formulas over named scores.
+package formula

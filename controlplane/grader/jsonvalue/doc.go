@@ -1,0 +1,2 @@
+// Package jsonvalue compares values of JSON: equality, inclusion, distance, and numbers without loss.
+package jsonvalue
