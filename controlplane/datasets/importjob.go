@@ -155,7 +155,7 @@ func (a *attempt) open(ctx context.Context) (*reading.File, mapping.Mapping, err
 	source := &chunks{ctx: ctx, db: a.db, id: a.imp.ID, size: a.imp.SizeBytes}
 	var (
 		given mapping.Mapping
-		err     error
+		err   error
 	)
 	if a.imp.Mapping != nil {
 		given, err = a.imp.mapping()
