@@ -73,6 +73,11 @@ const maxDepth = 50;
 
 const partOfName = /^[\p{L}\p{N}\p{M}_-]+$/u;
 
+// Not \s and trim: these take the byte order mark for white space, and U+0085 not.
+const withoutSpaceAround = /\P{White_Space}(?:.*\P{White_Space})?/su;
+const delimiters =
+  /^=\p{White_Space}*([^\p{White_Space}=]+)\p{White_Space}+([^\p{White_Space}=]+)\p{White_Space}*=$/u;
+
 class Parser {
   readonly tags: TemplateTag[] = [];
   private at = 0;
@@ -172,7 +177,7 @@ class Parser {
   }
 
   private delimiters(content: string, begin: number, end: number): Tag {
-    const parts = /^=\s*([^\s=]+)\s+([^\s=]+)\s*=$/.exec(content);
+    const parts = delimiters.exec(content);
     if (!parts?.[1] || !parts[2]) {
       throw this.fail(begin, "a change of delimiters has the form {{=<% %>=}}");
     }
@@ -182,14 +187,14 @@ class Parser {
   }
 
   private named(kind: string, text: string, begin: number, end: number): Tag {
-    const name = text.trim();
+    const name = withoutSpaceAround.exec(text)?.[0] ?? "";
     if (name === ".") return { kind, end, name, path: [] };
     const path = name.split(".");
     if (!path.every((part) => partOfName.test(part))) {
       const change = `${this.open}=<% %>=${this.close}`;
       throw this.fail(
         begin,
-        `"${name}" is not a name; to write ${this.open} as text, change the delimiters with ${change}`,
+        `${JSON.stringify(name)} is not a name; to write ${this.open} as text, change the delimiters with ${change}`,
       );
     }
     return { kind, end, name, path };
@@ -341,6 +346,8 @@ function canonical(value: unknown): string {
   if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
     throw new TypeError("integers beyond 2^53 lose digits in JSON; pass the value as text");
   }
+  if (typeof value === "number" && !Number.isFinite(value))
+    throw new TypeError(`the number ${value} is not JSON`);
   return JSON.stringify(value);
 }
 
@@ -407,7 +414,7 @@ export function renderVersion(version: Version, values: Values): { messages: Mes
   });
   const wrongTypes = Object.keys(values.variables)
     .filter((name) => !accepts(own(declared, name), values.variables[name]))
-    .sort()
+    .sort(byCodePoints)
     .map((name) => ({ name, type: own(declared, name)?.type ?? "any" }));
   if (absent.length + absentPlaceholders.length + wrongTypes.length > 0) {
     throw new ValuesError([...new Set(absent)], [...new Set(absentPlaceholders)], wrongTypes);
@@ -417,12 +424,19 @@ export function renderVersion(version: Version, values: Values): { messages: Mes
   const unused = [
     ...Object.keys(values.variables)
       .filter((name) => !used.includes(name))
-      .sort(),
+      .sort(byCodePoints),
     ...Object.keys(values.placeholders)
       .filter((name) => !placeholders.includes(name))
-      .sort(),
+      .sort(byCodePoints),
   ];
   return { messages, unused };
+}
+
+/** Without it, sort compares the units of UTF-16. */
+function byCodePoints(a: string, b: string): number {
+  let at = 0;
+  while (at < a.length && a[at] === b[at]) at++;
+  return (a.codePointAt(at) ?? -1) - (b.codePointAt(at) ?? -1);
 }
 
 /** The first parts of all names in the texts of a version, in order of appearance. Texts end at their first error. */

@@ -3,6 +3,7 @@ together. The syntax is that of Mustache without partials and HTML escapes."""
 
 from __future__ import annotations
 
+import json
 import math
 import re
 import unicodedata
@@ -15,6 +16,12 @@ Missing = Literal["error", "keep", "empty"]
 
 _MAX_SAFE = 2**53 - 1
 _MAX_DEPTH = 50
+# White space as Unicode has it. Python's own has the information separators U+001C to U+001F too.
+_SPACE = (
+    "\t\n\v\f\r \x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a"
+    "\u2028\u2029\u202f\u205f\u3000"
+)
+_DELIMITERS = re.compile(f"=[{_SPACE}]*([^{_SPACE}=]+)[{_SPACE}]+([^{_SPACE}=]+)[{_SPACE}]*=")
 
 
 class TemplateSyntaxError(ValueError):
@@ -160,21 +167,21 @@ class _Parser:
                 return self.named("v", content, begin, end)
 
     def delimiters(self, content: str, begin: int, end: int) -> _Tag:
-        parts = content[1:].removesuffix("=").split()
-        if not content[1:].endswith("=") or len(parts) != 2 or "=" in parts[0] + parts[1]:
+        parts = _DELIMITERS.fullmatch(content)
+        if parts is None:
             raise self.fail(begin, "a change of delimiters has the form {{=<% %>=}}")
-        self.open, self.close = parts
+        self.open, self.close = parts.groups()
         return _Tag("=", end)
 
     def named(self, kind: str, name: str, begin: int, end: int) -> _Tag:
-        name = name.strip()
+        name = name.strip(_SPACE)
         if name == ".":
             return _Tag(kind, end, name)
         path = name.split(".")
         if any(not part or any(not _in_name(c) for c in part) for part in path):
             raise self.fail(
                 begin,
-                f'"{name}" is not a name; to write {self.open} as text, '
+                f"{json.dumps(name, ensure_ascii=False)} is not a name; to write {self.open} as text, "
                 f"change the delimiters with {self.open}=<% %>={self.close}",
             )
         return _Tag(kind, end, name, path)
@@ -348,7 +355,7 @@ def _string(value: str) -> str:
 def _number(value: float) -> str:
     """The number as ECMAScript writes it."""
     if not math.isfinite(value):
-        raise TypeError(f"{value} is not JSON")
+        raise TypeError(f"the number {value} is not JSON")
     if value == math.trunc(value):
         if abs(value) > _MAX_SAFE:
             raise TypeError("integers beyond 2^53 lose digits in JSON; pass the value as text")
