@@ -16,9 +16,8 @@ import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import classes from "./Evaluation.module.css";
-import { CancelDialog, DeleteDialog, RerunDialog } from "./EvaluationDialogs";
+import { EvaluationDialogs, RerunDialog } from "./EvaluationDialogs";
 import { EvaluationStatusMark } from "./Marks";
-import { RenameDialog } from "./RenameDialog";
 import { ResumeDialog } from "./ResumeDialog";
 import type { MissingWork } from "./resume";
 
@@ -26,7 +25,7 @@ const TABS = ["items", "configuration"] as const;
 
 type Export = "jsonl" | "csv" | "junit";
 type OpenDialog = "rename" | "delete" | "cancel" | "resume" | "rerun";
-type CancelMutation = Parameters<typeof CancelDialog>[0]["mutation"];
+type Dialogs = Parameters<typeof EvaluationDialogs>[0];
 
 interface Props {
   /** "comparison". */
@@ -44,11 +43,11 @@ interface Props {
   /** Undefined: there is nothing to resume. */
   work: MissingWork | undefined;
   resume: Parameters<typeof ResumeDialog>[0]["mutation"];
-  rename: Parameters<typeof RenameDialog>[0]["mutation"];
-  cancel: CancelMutation;
+  rename: Dialogs["rename"];
+  cancel: Dialogs["cancel"];
   /** What a cancellation does. */
   cancelText: React.ReactNode;
-  remove: CancelMutation;
+  remove: Dialogs["remove"];
   rerun: Parameters<typeof RerunDialog>[0]["mutation"];
   /** What running it again does; undefined if that isn't possible here. */
   rerunText: React.ReactNode | undefined;
@@ -78,7 +77,7 @@ export function EvaluationPage(props: Props) {
   const ended = hasEnded(evaluation);
   const { name, dataset, max_cost_usd: cap } = evaluation;
   const failure = save.error ?? problem;
-  const dialogProps = { what, name, onClose: () => setDialog(null) };
+  const close = () => setDialog(null);
   return (
     <div className={classes.page}>
       <PageHeader
@@ -166,12 +165,23 @@ export function EvaluationPage(props: Props) {
           { value: "configuration", label: "Configuration", content: props.configuration },
         ]}
       />
-      {dialog === "rename" && <RenameDialog {...dialogProps} mutation={props.rename} />}
-      {dialog === "cancel" && (
-        <CancelDialog {...dialogProps} mutation={props.cancel}>
-          {props.cancelText}
-        </CancelDialog>
-      )}
+      <EvaluationDialogs
+        open={dialog}
+        what={what}
+        name={name}
+        rename={props.rename}
+        cancel={props.cancel}
+        cancelText={props.cancelText}
+        remove={props.remove}
+        removeText={
+          <>
+            Its result, {formatCountOf(evaluation.accounting.outputs, "output")} and their scores are deleted
+            for good. The recorded runs and the dataset are kept.
+          </>
+        }
+        list={list}
+        onClose={close}
+      />
       {dialog === "resume" && work && (
         <ResumeDialog
           name={name}
@@ -179,23 +189,18 @@ export function EvaluationPage(props: Props) {
           cost={evaluation.cost}
           cap={cap}
           mutation={props.resume}
-          onClose={dialogProps.onClose}
+          onClose={close}
         />
       )}
       {dialog === "rerun" && (
-        <RerunDialog {...dialogProps} mutation={props.rerun} onStarted={(id) => navigate(`${list}/${id}`)}>
+        <RerunDialog
+          name={name}
+          mutation={props.rerun}
+          onStarted={(id) => navigate(`${list}/${id}`)}
+          onClose={close}
+        >
           {rerunText} {cap === null ? "There is no cap." : `The cap is ${formatCost(cap)}.`}
         </RerunDialog>
-      )}
-      {dialog === "delete" && (
-        <DeleteDialog
-          {...dialogProps}
-          mutation={props.remove}
-          onDeleted={() => navigate(list, { replace: true })}
-        >
-          Its result, {formatCountOf(evaluation.accounting.outputs, "output")} and their scores are deleted
-          for good. The recorded runs and the dataset are kept.
-        </DeleteDialog>
       )}
       {props.children}
     </div>

@@ -1,24 +1,24 @@
-import { Alert, Button, Group, Menu } from "@mantine/core";
-import {
-  IconAlertTriangle,
-  IconInfoCircle,
-  IconPencil,
-  IconPlayerPlay,
-  IconPlus,
-  IconTrash,
-} from "@tabler/icons-react";
+import { Button, Menu } from "@mantine/core";
+import { IconPencil, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
-import { isBatchOpen, useReplayBatch } from "@/api/replayBatches";
+import {
+  isBatchOpen,
+  useCancelReplayBatch,
+  useDeleteReplayBatch,
+  useRenameReplayBatch,
+  useReplayBatch,
+} from "@/api/replayBatches";
 import type { ReplayBatch } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import shared from "@/components/evaluation/Evaluation.module.css";
+import { EvaluationDialogs } from "@/components/evaluation/EvaluationDialogs";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
-import { callsText, costText } from "@/components/evaluation/progress";
-import { Fact, FactList, TimeFact } from "@/components/Fact";
+import { costText } from "@/components/evaluation/progress";
+import { Fact } from "@/components/Fact";
 import { KeepBatch } from "@/components/findings/KeepBatch";
-import { formatCost, formatCount, formatDuration, NONE } from "@/components/format";
+import { formatCount, formatCountOf } from "@/components/format";
 import { PageHeader } from "@/components/PageHeader";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState, SkeletonRows } from "@/components/QueryState";
@@ -26,14 +26,15 @@ import { DangerItem, RowMenu } from "@/components/RowMenu";
 import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
-import { CancelBatch, DeleteBatch, ExtendBatch, RenameBatch } from "./BatchDialogs";
 import { BatchParts, BatchStatistics } from "./BatchParts";
 import { BatchRuns } from "./BatchRuns";
-import { chosenText, missingOf } from "./batches";
+import { chosenText, missingOf, replayableRuns } from "./batches";
 import { EditsShown, graderText } from "./EditsTab";
-import { planCost } from "./plan";
+import { ExtendBatch } from "./ExtendDialogs";
+import { ReplayFacts } from "./ReplayFacts";
+import { ReplayProblem } from "./ReplayProblem";
 import { Running } from "./ResultTab";
-import { isOfConnection, replayProblem } from "./words";
+import { progressText } from "./words";
 
 /** One batch: what the edit repairs and breaks, and what became of each run. */
 export function BatchPage() {
@@ -67,7 +68,7 @@ function View({ batch, problem }: Props) {
   const fingerprint = new URLSearchParams(batch.run_filter ?? "").get("fingerprint");
   const mayExtend = mayWrite && !isOpen && batch.executor === "server";
   const more = mayExtend ? () => setDialog("extend") : undefined;
-  const dialogProps = { batch, onClose: () => setDialog(null) };
+  const close = () => setDialog(null);
   return (
     <div className={shared.page}>
       <PageHeader
@@ -121,7 +122,7 @@ function View({ batch, problem }: Props) {
       <div className={shared.body}>
         {problem && <ProblemPanel error={problem} />}
         {isOpen && <Running replay={batch} />}
-        <Problem batch={batch} onMore={more} />
+        <ReplayProblem of={batch} testId="batch-problem" onMore={missingOf(batch) > 0 ? more : undefined} />
         {batch.result && <BatchParts result={batch.result} />}
         <div className={`${shared.panels} ${shared.block}`}>
           <section className={shared.panel} aria-label="Edits">
@@ -135,97 +136,40 @@ function View({ batch, problem }: Props) {
             <p className={shared.lead} data-testid="batch-cost">
               {costText(batch.cost, isOpen)}
             </p>
-            <Facts batch={batch} />
+            <ReplayFacts of={batch}>
+              <Fact
+                label="Attempts of each run"
+                value={`${formatCount(batch.treatments)} edited, ${formatCount(batch.controls)} unedited`}
+              />
+            </ReplayFacts>
           </section>
         </div>
         {batch.result && <BatchStatistics result={batch.result} />}
         <BatchRuns batch={batch} />
       </div>
-      {dialog === "rename" && <RenameBatch {...dialogProps} />}
-      {dialog === "cancel" && <CancelBatch {...dialogProps} />}
-      {dialog === "extend" && <ExtendBatch {...dialogProps} />}
-      {dialog === "delete" && (
-        <DeleteBatch {...dialogProps} onDeleted={() => navigate(list, { replace: true })} />
-      )}
+      <EvaluationDialogs
+        open={dialog}
+        what="batch"
+        name={batch.name}
+        rename={useRenameReplayBatch(batch)}
+        cancel={useCancelReplayBatch(batch)}
+        cancelText={
+          <>
+            {progressText(batch)}, cost so far: {costText(batch.cost)}. Attempts that ended are kept and give
+            the result. You can run the missing ones later.
+          </>
+        }
+        remove={useDeleteReplayBatch(batch)}
+        removeText={
+          <>
+            Its edits, its result and its {formatCountOf(replayableRuns(batch), "replay")} are deleted for
+            good. The recorded runs and the runs of {formatCountOf(batch.progress.done, "attempt")} are kept.
+          </>
+        }
+        list={list}
+        onClose={close}
+      />
+      {dialog === "extend" && <ExtendBatch batch={batch} onClose={close} />}
     </div>
-  );
-}
-
-interface ProblemProps {
-  batch: ReplayBatch;
-  /** Missing if the user may not make more attempts. */
-  onMore?: () => void;
-}
-
-/** Why it ended before all attempts were made, and what helps. */
-function Problem({ batch, onMore }: ProblemProps) {
-  const { project_id: projectId, error, stop_reason: stop, status } = batch;
-  const problem = replayProblem(batch);
-  if (!problem) return null;
-  const isFailed = status === "failed";
-  const isConnection = isOfConnection(error, stop);
-  const mayGoOn = onMore !== undefined && missingOf(batch) > 0;
-  return (
-    <Alert
-      role={isFailed ? "alert" : undefined}
-      variant={isFailed ? "outline" : "light"}
-      color={isFailed ? "red" : "gray"}
-      c={isFailed ? undefined : "var(--lt-text)"}
-      icon={isFailed ? <IconAlertTriangle size={18} /> : <IconInfoCircle size={16} />}
-      title={problem.title}
-      mb="md"
-      data-testid="batch-problem"
-      style={{ overflowWrap: "anywhere" }}
-    >
-      {problem.text}
-      {(isConnection || mayGoOn) && (
-        <Group gap="xs" mt="xs">
-          {isConnection && (
-            <Button
-              component={Link}
-              to={`/p/${projectId}/settings/providers`}
-              size="compact-sm"
-              variant="default"
-            >
-              Open providers
-            </Button>
-          )}
-          {mayGoOn && (
-            <Button
-              size="compact-sm"
-              variant="default"
-              leftSection={<IconPlayerPlay size={14} />}
-              onClick={onMore}
-            >
-              Make the missing attempts…
-            </Button>
-          )}
-        </Group>
-      )}
-    </Alert>
-  );
-}
-
-function Facts({ batch }: { batch: ReplayBatch }) {
-  const { estimate, max_cost_usd: cap, provider, started_at, finished_at, executor } = batch;
-  const took = started_at && finished_at ? Date.parse(finished_at) - Date.parse(started_at) : null;
-  return (
-    <FactList inline>
-      <Fact
-        label="Estimate"
-        value={estimate.calls === 0 ? "no calls" : `${planCost(estimate)} for ${callsText(estimate.calls)}`}
-      />
-      <Fact label="Cap" value={cap === null ? "None" : formatCost(cap)} />
-      <Fact
-        label="Calls by"
-        value={executor === "cassette" ? "The recording only" : (provider?.name ?? null)}
-      />
-      <Fact
-        label="Attempts of each run"
-        value={`${formatCount(batch.treatments)} edited, ${formatCount(batch.controls)} unedited`}
-      />
-      <TimeFact label="Started" time={started_at} />
-      <Fact label="Took" value={took === null ? NONE : formatDuration(took)} />
-    </FactList>
   );
 }

@@ -4,15 +4,17 @@ import { useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { isMissing } from "@/api/problem";
 import { keys } from "@/api/queryKeys";
-import { isReplaySettled, useReplay } from "@/api/replays";
+import { isReplaySettled, useCancelReplay, useDeleteReplay, useRenameReplay, useReplay } from "@/api/replays";
 import { useRun } from "@/api/runs";
 import type { Replay } from "@/api/types";
 import { Ago } from "@/components/Ago";
 import { authorName } from "@/components/author";
 import shared from "@/components/evaluation/Evaluation.module.css";
+import { EvaluationDialogs } from "@/components/evaluation/EvaluationDialogs";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
+import { costText } from "@/components/evaluation/progress";
 import { useWhenEnded } from "@/components/evaluation/useWhenEnded";
-import { firstWords } from "@/components/format";
+import { firstWords, formatCountOf } from "@/components/format";
 import { PageHeader } from "@/components/PageHeader";
 import { PageTabs } from "@/components/PageTabs";
 import { ProblemPanel } from "@/components/ProblemPanel";
@@ -24,11 +26,11 @@ import { useKeys } from "@/components/useKeys";
 import { useNow } from "@/components/useNow";
 import { allows, useProject, useProjectId } from "@/components/useProject";
 import { AttemptsTab } from "./AttemptsTab";
-import { CancelReplay, DeleteReplay, ExtendDialog, RenameReplay } from "./Dialogs";
 import { DiffTab } from "./DiffTab";
 import { EditsTab } from "./EditsTab";
+import { ExtendReplay } from "./ExtendDialogs";
 import { ResultTab } from "./ResultTab";
-import { missingAttempts } from "./words";
+import { missingAttempts, progressText } from "./words";
 
 /** One replay: its verdict and evidence, its attempts, and how they differ from the recorded run. */
 export function ReplayPage() {
@@ -75,7 +77,7 @@ function View({ replay, problem }: Props) {
   const isOwn = replay.batch_id === null;
   const mayExtend = mayWrite && isOwn && !isRunning && !isRunDeleted && replay.executor === "server";
   const more = mayExtend ? () => setDialog("extend") : undefined;
-  const dialogProps = { replay, onClose: () => setDialog(null) };
+  const close = () => setDialog(null);
   return (
     <div className={shared.page}>
       <PageHeader
@@ -178,12 +180,29 @@ function View({ replay, problem }: Props) {
           { value: "edits", label: "Edits", content: <EditsTab replay={replay} /> },
         ]}
       />
-      {dialog === "rename" && <RenameReplay {...dialogProps} />}
-      {dialog === "cancel" && <CancelReplay {...dialogProps} />}
-      {dialog === "extend" && <ExtendDialog {...dialogProps} />}
-      {dialog === "delete" && (
-        <DeleteReplay {...dialogProps} onDeleted={() => navigate(list, { replace: true })} />
-      )}
+      <EvaluationDialogs
+        open={dialog}
+        what="replay"
+        name={replay.name}
+        rename={useRenameReplay(replay)}
+        cancel={useCancelReplay(replay)}
+        cancelText={
+          <>
+            {progressText(replay)}, cost so far: {costText(replay.cost)}. Attempts that ended are kept and
+            give the verdict. You can run the missing ones later.
+          </>
+        }
+        remove={useDeleteReplay(replay)}
+        removeText={
+          <>
+            Its edits, its verdict and the list of its attempts are deleted for good. The recorded run and the
+            runs of {formatCountOf(replay.attempts.length, "attempt")} are kept.
+          </>
+        }
+        list={list}
+        onClose={close}
+      />
+      {dialog === "extend" && <ExtendReplay replay={replay} onClose={close} />}
     </div>
   );
 }

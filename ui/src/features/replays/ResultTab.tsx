@@ -1,24 +1,22 @@
-import { Alert, Button, Group, Progress, Text } from "@mantine/core";
-import { IconAlertTriangle, IconInfoCircle, IconPlayerPlay } from "@tabler/icons-react";
+import { Progress, Text } from "@mantine/core";
 import { useState } from "react";
-import { Link } from "react-router";
 import { isReplaySettled } from "@/api/replays";
 import type { Replay } from "@/api/types";
 import { Disclosure } from "@/components/evaluation/Disclosure";
 import shared from "@/components/evaluation/Evaluation.module.css";
-import { callsText, costText } from "@/components/evaluation/progress";
-import { Fact, FactList, TimeFact } from "@/components/Fact";
-import { formatCost, formatDuration, NONE } from "@/components/format";
+import { costText } from "@/components/evaluation/progress";
+import { formatDuration } from "@/components/format";
 import { newReplayPath } from "@/components/replayStart";
 import { useNow } from "@/components/useNow";
 import { Channels } from "./Channels";
 import { Effects } from "./Effects";
 import classes from "./Evidence.module.css";
 import { extension, isMeasured } from "./evidence";
-import { planCost } from "./plan";
+import { ReplayFacts } from "./ReplayFacts";
+import { ReplayProblem } from "./ReplayProblem";
 import { Trust } from "./Trust";
 import { VerdictPanel } from "./VerdictPanel";
-import { isOfConnection, missingAttempts, progressText, replayProblem, timeLeft } from "./words";
+import { missingAttempts, progressText, replayProblem, timeLeft } from "./words";
 
 interface Props {
   replay: Replay;
@@ -29,30 +27,20 @@ interface Props {
 
 /** What a replay found, or how far it is. */
 export function ResultTab({ replay, isRunDeleted, onMore }: Props) {
-  const verdict = replay.verdict;
+  const { verdict, error } = replay;
   const problem = replayProblem(replay);
   const missing = missingAttempts(replay);
-  const isFailed = replay.status === "failed";
+  const isOther = error?.code === "recording_changed" && !isRunDeleted;
   const isRunning = replay.status === "queued" || replay.status === "running";
   return (
     <div className={shared.body}>
       {isRunning && <Running replay={replay} />}
-      {problem && (
-        <Alert
-          role={isFailed ? "alert" : undefined}
-          variant={isFailed ? "outline" : "light"}
-          color={isFailed ? "red" : "gray"}
-          c={isFailed ? undefined : "var(--lt-text)"}
-          icon={isFailed ? <IconAlertTriangle size={18} /> : <IconInfoCircle size={16} />}
-          title={problem.title}
-          mb="md"
-          data-testid="replay-problem"
-          style={{ overflowWrap: "anywhere" }}
-        >
-          {problem.text}
-          <ProblemActions replay={replay} missing={missing} isRunDeleted={isRunDeleted} onMore={onMore} />
-        </Alert>
-      )}
+      <ReplayProblem
+        of={replay}
+        testId="replay-problem"
+        onMore={missing > 0 && !isOther && error?.code !== "run_deleted" ? onMore : undefined}
+        newReplay={isOther ? newReplayPath(replay.project_id, replay.run_id) : undefined}
+      />
       {!isRunning && !isReplaySettled(replay) && (
         <Text size="sm" mb="md" aria-live="polite">
           Calculating the verdict from the attempts that ended.
@@ -78,56 +66,9 @@ export function ResultTab({ replay, isRunDeleted, onMore }: Props) {
         <p className={shared.lead} data-testid="replay-cost">
           {costText(replay.cost, isRunning)}
         </p>
-        <Facts replay={replay} />
+        <ReplayFacts of={replay} />
       </section>
     </div>
-  );
-}
-
-interface ActionsProps extends Props {
-  missing: number;
-}
-
-/** What helps against what ended a replay. */
-function ProblemActions({ replay, missing, isRunDeleted, onMore }: ActionsProps) {
-  const { project_id: projectId, error, stop_reason: stop } = replay;
-  const isConnection = isOfConnection(error, stop);
-  const isOther = error?.code === "recording_changed" && !isRunDeleted;
-  const mayGoOn = onMore && missing > 0 && !isOther && error?.code !== "run_deleted";
-  if (!mayGoOn && !isConnection && !isOther) return null;
-  return (
-    <Group gap="xs" mt="xs">
-      {isConnection && (
-        <Button
-          component={Link}
-          to={`/p/${projectId}/settings/providers`}
-          size="compact-sm"
-          variant="default"
-        >
-          Open providers
-        </Button>
-      )}
-      {mayGoOn && (
-        <Button
-          size="compact-sm"
-          variant="default"
-          leftSection={<IconPlayerPlay size={14} />}
-          onClick={onMore}
-        >
-          Make the missing attempts…
-        </Button>
-      )}
-      {isOther && (
-        <Button
-          component={Link}
-          to={newReplayPath(projectId, replay.run_id)}
-          size="compact-sm"
-          variant="default"
-        >
-          New replay of this run…
-        </Button>
-      )}
-    </Group>
   );
 }
 
@@ -148,25 +89,5 @@ export function Running({ replay }: { replay: Pick<Replay, "status" | "progress"
       <Progress value={total > 0 ? (100 * done) / total : 0} aria-label="Progress of the attempts" />
       <p className={shared.note}>You can leave this page; it keeps running.</p>
     </div>
-  );
-}
-
-function Facts({ replay }: { replay: Replay }) {
-  const { estimate, max_cost_usd: cap, provider, started_at, finished_at, executor } = replay;
-  const took = started_at && finished_at ? Date.parse(finished_at) - Date.parse(started_at) : null;
-  return (
-    <FactList inline>
-      <Fact
-        label="Estimate"
-        value={estimate.calls === 0 ? "no calls" : `${planCost(estimate)} for ${callsText(estimate.calls)}`}
-      />
-      <Fact label="Cap" value={cap === null ? "None" : formatCost(cap)} />
-      <Fact
-        label="Calls by"
-        value={executor === "cassette" ? "The recording only" : (provider?.name ?? null)}
-      />
-      <TimeFact label="Started" time={started_at} />
-      <Fact label="Took" value={took === null ? NONE : formatDuration(took)} />
-    </FactList>
   );
 }

@@ -1,49 +1,20 @@
 import { NumberInput } from "@mantine/core";
 import { useState } from "react";
 import { ApiError } from "@/api/problem";
-import { useCancelReplay, useDeleteReplay, useExtendReplay, useRenameReplay } from "@/api/replays";
-import type { Replay, ReplayExtend } from "@/api/types";
-import { CancelDialog, DeleteDialog } from "@/components/evaluation/EvaluationDialogs";
-import { costText } from "@/components/evaluation/progress";
-import { RenameDialog } from "@/components/evaluation/RenameDialog";
+import { useExtendReplayBatch } from "@/api/replayBatches";
+import { useExtendReplay } from "@/api/replays";
+import type { Replay, ReplayBatch, ReplayExtend } from "@/api/types";
+import { costText, hasKnownCost } from "@/components/evaluation/progress";
 import { FormDialog } from "@/components/FormDialog";
-import { formatCost, formatCount, formatCountOf } from "@/components/format";
+import { formatCost, formatCount } from "@/components/format";
 import { numberMistake } from "@/components/formErrors";
+import { missingOf, replayableRuns } from "./batches";
 import { extension } from "./evidence";
-import { missingAttempts, progressText } from "./words";
-
-interface Props {
-  replay: Replay;
-  onClose: () => void;
-}
-
-export function RenameReplay({ replay, onClose }: Props) {
-  const rename = useRenameReplay(replay);
-  return <RenameDialog what="replay" name={replay.name} mutation={rename} onClose={onClose} />;
-}
-
-export function CancelReplay({ replay, onClose }: Props) {
-  const cancel = useCancelReplay(replay);
-  return (
-    <CancelDialog what="replay" name={replay.name} mutation={cancel} onClose={onClose}>
-      {progressText(replay)}, cost so far: {costText(replay.cost)}. Attempts that ended are kept and give the
-      verdict. You can run the missing ones later.
-    </CancelDialog>
-  );
-}
-
-export function DeleteReplay({ replay, onClose, onDeleted }: Props & { onDeleted: () => void }) {
-  const remove = useDeleteReplay(replay);
-  return (
-    <DeleteDialog what="replay" name={replay.name} mutation={remove} onClose={onClose} onDeleted={onDeleted}>
-      Its edits, its verdict and the list of its attempts are deleted for good. The recorded run and the runs
-      of {formatCountOf(replay.attempts.length, "attempt")} are kept.
-    </DeleteDialog>
-  );
-}
+import { MOST_ATTEMPTS_OF_RUN } from "./newBatch";
+import { missingAttempts } from "./words";
 
 /** Makes more attempts of a replay, or those that are missing. */
-export function ExtendDialog({ replay, onClose }: Props) {
+export function ExtendReplay({ replay, onClose }: { replay: Replay; onClose: () => void }) {
   const extend = useExtendReplay(replay);
   const asked = extension(replay, replay.verdict);
   const costs = replay.attempts.flatMap(({ cost_usd, status, reused }) =>
@@ -56,6 +27,24 @@ export function ExtendDialog({ replay, onClose }: Props) {
       asked={asked}
       missing={missingAttempts(replay)}
       meanCost={costs.length === 0 ? null : costs.reduce((sum, cost) => sum + cost, 0) / costs.length}
+      mutation={extend}
+      onClose={onClose}
+    />
+  );
+}
+
+/** Makes more attempts of each run, or those that are missing. */
+export function ExtendBatch({ batch, onClose }: { batch: ReplayBatch; onClose: () => void }) {
+  const extend = useExtendReplayBatch(batch);
+  const { cost, progress } = batch;
+  const isKnown = progress.done > 0 && cost.calls > 0 && hasKnownCost(cost);
+  return (
+    <ExtendForm
+      of={batch}
+      runs={replayableRuns(batch)}
+      most={MOST_ATTEMPTS_OF_RUN}
+      missing={missingOf(batch)}
+      meanCost={isKnown ? cost.usd / progress.done : null}
       mutation={extend}
       onClose={onClose}
     />
@@ -83,7 +72,7 @@ interface ExtendProps {
 }
 
 /** How many attempts there will be, and what they may cost. */
-export function ExtendForm({ of, runs, most, asked, missing, meanCost, mutation, onClose }: ExtendProps) {
+function ExtendForm({ of, runs, most, asked, missing, meanCost, mutation, onClose }: ExtendProps) {
   const [controls, setControls] = useState<number | string>(asked?.controls ?? of.controls);
   const [treatments, setTreatments] = useState<number | string>(asked?.treatments ?? of.treatments);
   const [cap, setCap] = useState<number | string>(of.max_cost_usd ?? "");
