@@ -1,4 +1,4 @@
-import { Button, Select } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { Link } from "react-router";
 import { hasEnded, useComparisons } from "@/api/comparisons";
@@ -18,6 +18,7 @@ import {
 } from "@/components/evaluation/measures";
 import { costText, STATUSES, STOP_REASONS, shortCost } from "@/components/evaluation/progress";
 import { RunningCell } from "@/components/evaluation/Running";
+import { StatusSelect } from "@/components/evaluation/StatusSelect";
 import { NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
@@ -60,16 +61,11 @@ export function ComparisonsPage() {
             value={datasetId}
             onChange={(value) => set({ dataset: value })}
           />
-          <Select
-            size="xs"
-            w={130}
-            aria-label="Status"
-            placeholder="Any status"
-            data={Object.entries(STATUSES).map(([value, label]) => ({ value, label }))}
+          <StatusSelect
+            statuses={STATUSES}
             value={status}
+            w={130}
             onChange={(value) => set({ status: value })}
-            clearable
-            clearButtonProps={{ "aria-label": "Clear status" }}
           />
         </search>
       }

@@ -8,6 +8,7 @@ import { labelPanels } from "@/components/evaluation/labels";
 import { OutcomeMark } from "@/components/evaluation/Marks";
 import { formatDifference, metricLabel } from "@/components/evaluation/measures";
 import { ITEM_STATUSES, OUTCOMES } from "@/components/evaluation/progress";
+import { StatusSelect } from "@/components/evaluation/StatusSelect";
 import { useAddress } from "@/components/useAddress";
 import { ItemDetail } from "./ItemDetail";
 import { readPlace } from "./itemsPlace";
@@ -99,15 +100,11 @@ function Filters({ comparison, params, onChange }: FiltersProps) {
         clearButtonProps={{ "aria-label": "Clear metric" }}
         disabled={!params.get("outcome")}
       />
-      <Select
-        size="xs"
-        aria-label="Status of the item"
-        placeholder="Any status"
-        data={options(ITEM_STATUSES)}
+      <StatusSelect
+        of="item"
+        statuses={ITEM_STATUSES}
         value={params.get("status")}
         onChange={(value) => onChange("status", value)}
-        clearable
-        clearButtonProps={{ "aria-label": "Clear status" }}
       />
       {labelPanels(comparison).length > 0 && (
         <Select

@@ -1,4 +1,4 @@
-import { Button, Checkbox, Select } from "@mantine/core";
+import { Button, Checkbox } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link } from "react-router";
@@ -16,6 +16,7 @@ import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { STATUSES } from "@/components/evaluation/progress";
 import { RunningCell } from "@/components/evaluation/Running";
+import { StatusSelect } from "@/components/evaluation/StatusSelect";
 import { NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
@@ -73,16 +74,11 @@ export function EvalRunsPage() {
             value={selection.branch ?? ""}
             onChange={(value) => set({ branch: value })}
           />
-          <Select
-            size="xs"
+          <StatusSelect
+            statuses={STATUSES}
+            value={selection.status}
             w={130}
-            aria-label="Status"
-            placeholder="Any status"
-            data={Object.entries(STATUSES).map(([value, label]) => ({ value, label }))}
-            value={selection.status ?? null}
             onChange={(value) => set({ status: value })}
-            clearable
-            clearButtonProps={{ "aria-label": "Clear status" }}
           />
         </search>
       }

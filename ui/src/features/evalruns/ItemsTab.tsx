@@ -7,6 +7,7 @@ import classes from "@/components/evaluation/Items.module.css";
 import { itemName, oneLine } from "@/components/evaluation/items";
 import { ListAndDetail } from "@/components/evaluation/ListAndDetail";
 import { ITEM_STATUSES } from "@/components/evaluation/progress";
+import { StatusSelect } from "@/components/evaluation/StatusSelect";
 import { NONE } from "@/components/format";
 import { useAddress } from "@/components/useAddress";
 import { itemVerdict, primaryScore } from "./evalRuns";
@@ -33,15 +34,11 @@ export function ItemsTab({ run }: { run: EvalRun }) {
       page={place.page}
       filters={
         <>
-          <Select
-            size="xs"
-            aria-label="Status of the item"
-            placeholder="Any status"
-            data={Object.entries(ITEM_STATUSES).map(([value, label]) => ({ value, label }))}
-            value={status ?? null}
+          <StatusSelect
+            of="item"
+            statuses={ITEM_STATUSES}
+            value={status}
             onChange={(value) => set({ status: value, page: null, item: null, repeat: null })}
-            clearable
-            clearButtonProps={{ "aria-label": "Clear status" }}
           />
           {panels.length > 0 && (
             <Select

@@ -1,4 +1,4 @@
-import { Button, Progress, Select, Text } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { Link, useSearchParams } from "react-router";
 import { isBatchOpen, useReplayBatches } from "@/api/replayBatches";
 import type { ReplayBatch } from "@/api/types";
@@ -8,6 +8,7 @@ import { RowLink, startedColumn } from "@/components/evaluation/columns";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { STATUSES, shortCost } from "@/components/evaluation/progress";
+import { StatusSelect } from "@/components/evaluation/StatusSelect";
 import { formatCount, NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
@@ -15,8 +16,9 @@ import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import { BatchVerdictMark } from "./BatchMarks";
 import { ListChoice } from "./ListChoice";
+import { ProgressCell } from "./ProgressCell";
 import classes from "./Replays.module.css";
-import { progressText, readSelection, replayProblem } from "./words";
+import { readSelection, replayProblem } from "./words";
 
 /** The batches of a project: many runs replayed with the same edit. */
 export function BatchesPage() {
@@ -32,16 +34,11 @@ export function BatchesPage() {
       tools={
         <search className={shared.filters}>
           <ListChoice list="batches" />
-          <Select
-            size="xs"
+          <StatusSelect
+            statuses={STATUSES}
+            value={status}
             w={130}
-            aria-label="Status"
-            placeholder="Any status"
-            data={Object.entries(STATUSES).map(([value, label]) => ({ value, label }))}
-            value={status ?? null}
             onChange={(value) => setParams({ list: "batches", ...(value && { status: value }) })}
-            clearable
-            clearButtonProps={{ "aria-label": "Clear status" }}
           />
         </search>
       }
@@ -121,18 +118,7 @@ function Rows({ rows, projectId, now }: { rows: ReplayBatch[]; projectId: string
 
 function Status({ row }: { row: ReplayBatch }) {
   if (!isBatchOpen(row)) return <EvaluationStatusMark status={row.status} />;
-  const { total, done } = row.progress;
-  return (
-    <div className={shared.running}>
-      <EvaluationStatusMark status={row.status} />
-      <Text size="xs">{progressText(row)}</Text>
-      <Progress
-        size="sm"
-        value={total > 0 ? (100 * done) / total : 0}
-        aria-label={`Progress of ${row.name}`}
-      />
-    </div>
-  );
+  return <ProgressCell of={row} />;
 }
 
 function Result({ row }: { row: ReplayBatch }) {

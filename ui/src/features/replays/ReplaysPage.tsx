@@ -1,4 +1,4 @@
-import { Button, CloseButton, Progress, Select, Text } from "@mantine/core";
+import { Button, CloseButton } from "@mantine/core";
 import { Link, useSearchParams } from "react-router";
 import { isReplaySettled, useReplays } from "@/api/replays";
 import { useRun } from "@/api/runs";
@@ -9,6 +9,7 @@ import { RowLink, startedColumn } from "@/components/evaluation/columns";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { EvaluationStatusMark } from "@/components/evaluation/Marks";
 import { STATUSES, shortCost } from "@/components/evaluation/progress";
+import { StatusSelect } from "@/components/evaluation/StatusSelect";
 import { NONE } from "@/components/format";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
@@ -18,8 +19,9 @@ import { useNow } from "@/components/useNow";
 import { useProjectId } from "@/components/useProject";
 import { BatchesPage } from "./BatchesPage";
 import { ListChoice } from "./ListChoice";
+import { ProgressCell } from "./ProgressCell";
 import classes from "./Replays.module.css";
-import { editsText, progressText, readSelection, replayProblem } from "./words";
+import { editsText, readSelection, replayProblem } from "./words";
 
 /** The replays of a project, or its batches of replays. */
 export function ReplaysPage() {
@@ -45,16 +47,11 @@ function SingleReplays() {
           {selection.run_id !== undefined && (
             <RunFilter projectId={projectId} runId={selection.run_id} onClear={() => set({ run: null })} />
           )}
-          <Select
-            size="xs"
+          <StatusSelect
+            statuses={STATUSES}
+            value={selection.status}
             w={130}
-            aria-label="Status"
-            placeholder="Any status"
-            data={Object.entries(STATUSES).map(([value, label]) => ({ value, label }))}
-            value={selection.status ?? null}
             onChange={(value) => set({ status: value })}
-            clearable
-            clearButtonProps={{ "aria-label": "Clear status" }}
           />
         </search>
       }
@@ -151,18 +148,7 @@ function Rows({ rows, projectId, now }: { rows: ReplaySummary[]; projectId: stri
 function Status({ row }: { row: ReplaySummary }) {
   if (isReplaySettled(row) || (row.status !== "running" && row.status !== "queued"))
     return <EvaluationStatusMark status={row.status} />;
-  const { total, done } = row.progress;
-  return (
-    <div className={shared.running}>
-      <EvaluationStatusMark status={row.status} />
-      <Text size="xs">{progressText(row)}</Text>
-      <Progress
-        size="sm"
-        value={total > 0 ? (100 * done) / total : 0}
-        aria-label={`Progress of ${row.name}`}
-      />
-    </div>
-  );
+  return <ProgressCell of={row} />;
 }
 
 function VerdictCell({ row }: { row: ReplaySummary }) {

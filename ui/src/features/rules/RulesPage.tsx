@@ -1,4 +1,4 @@
-import { Button, Progress, Select } from "@mantine/core";
+import { Button, Progress } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { Link, useSearchParams } from "react-router";
 import { useEvalRules } from "@/api/evalRules";
@@ -8,6 +8,7 @@ import { EmptyHint } from "@/components/EmptyHint";
 import { nameColumn } from "@/components/evaluation/columns";
 import shared from "@/components/evaluation/Evaluation.module.css";
 import { reasonText } from "@/components/evaluation/progress";
+import { StatusSelect } from "@/components/evaluation/StatusSelect";
 import { filterWords } from "@/components/filters/runFilter";
 import { ListPage } from "@/components/ListPage";
 import { PageHint } from "@/components/PageMessage";
@@ -36,16 +37,11 @@ export function RulesPage() {
       context="Score a share of your runs as they come, with graders and judges."
       tools={
         <search className={shared.filters}>
-          <Select
-            size="xs"
+          <StatusSelect
+            statuses={STATUSES}
+            value={status}
             w={130}
-            aria-label="Status"
-            placeholder="Any status"
-            data={Object.entries(STATUSES).map(([value, label]) => ({ value, label }))}
-            value={status ?? null}
             onChange={(value) => setParams(value ? { status: value } : {})}
-            clearable
-            clearButtonProps={{ "aria-label": "Clear status" }}
           />
         </search>
       }

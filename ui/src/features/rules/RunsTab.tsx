@@ -7,6 +7,7 @@ import classes from "@/components/evaluation/Items.module.css";
 import { ListAndDetail } from "@/components/evaluation/ListAndDetail";
 import { formatValue } from "@/components/evaluation/measures";
 import { reasonText } from "@/components/evaluation/progress";
+import { StatusSelect } from "@/components/evaluation/StatusSelect";
 import { useAddress } from "@/components/useAddress";
 import { RunDetail } from "./RunDetail";
 import { dayText, RUN_STATUSES, readRunsPlace } from "./rules";
@@ -33,15 +34,11 @@ export function RunsTab({ rule, now }: Props) {
       page={place.page}
       filters={
         <>
-          <Select
-            size="xs"
-            aria-label="Status of the run"
-            placeholder="Any status"
-            data={Object.entries(RUN_STATUSES).map(([value, label]) => ({ value, label }))}
-            value={status ?? null}
+          <StatusSelect
+            of="run"
+            statuses={RUN_STATUSES}
+            value={status}
             onChange={(value) => set({ status: value, page: null, run: null })}
-            clearable
-            clearButtonProps={{ "aria-label": "Clear status" }}
           />
           <Select
             size="xs"
