@@ -1,55 +1,36 @@
-import { Textarea, TextInput } from "@mantine/core";
 import { useState } from "react";
 import { useUpdateDataset } from "@/api/datasets";
-import { ApiError } from "@/api/problem";
 import type { Dataset } from "@/api/types";
+import { DescriptionField } from "@/components/DescriptionField";
 import { FormDialog } from "@/components/FormDialog";
+import { isNameTaken, NameField } from "./NameField";
 
 /** Changes the name and the description of a dataset. */
 export function DetailsDialog({ dataset, onClose }: { dataset: Dataset; onClose: () => void }) {
   const update = useUpdateDataset(dataset);
   const [name, setName] = useState(dataset.name);
   const [description, setDescription] = useState(dataset.description);
-  const problem = update.error instanceof ApiError ? update.error : null;
-  const isTaken = problem?.problem?.code === "name_taken";
   return (
     <FormDialog
       title={dataset.name}
       action="Save"
       mutation={update}
       disabled={name.trim() === ""}
-      hideError={isTaken}
+      hideError={isNameTaken(update.error)}
       onSubmit={() =>
         update.mutate({ name: name.trim(), description: description.trim() }, { onSuccess: onClose })
       }
       onClose={onClose}
     >
-      <TextInput
-        label="Name"
-        required
-        withAsterisk={false}
-        data-autofocus
-        autoComplete="off"
-        spellCheck={false}
-        maxLength={128}
+      <NameField
         value={name}
-        onChange={(event) => {
+        error={update.error}
+        onChange={(value) => {
           update.reset();
-          setName(event.currentTarget.value);
+          setName(value);
         }}
-        error={
-          isTaken ? "This project already has a dataset with this name." : problem?.fieldMessage("body.name")
-        }
       />
-      <Textarea
-        label="Description"
-        autosize
-        minRows={2}
-        maxRows={8}
-        maxLength={2000}
-        value={description}
-        onChange={(event) => setDescription(event.currentTarget.value)}
-      />
+      <DescriptionField value={description} onChange={setDescription} />
     </FormDialog>
   );
 }

@@ -1,11 +1,13 @@
-import { Button, Textarea, TextInput } from "@mantine/core";
+import { Button } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { useCreateDataset } from "@/api/datasets";
 import { ApiError } from "@/api/problem";
+import { DescriptionField } from "@/components/DescriptionField";
 import { FormDialog } from "@/components/FormDialog";
 import classes from "./Datasets.module.css";
+import { isNameTaken, NameField } from "./NameField";
 import { SchemaField } from "./SchemaField";
 import { readSchema } from "./schemaText";
 
@@ -24,7 +26,6 @@ export function NewDatasetDialog({ projectId, onClose }: Props) {
   const [input, setInput] = useState("");
   const [reference, setReference] = useState("");
   const problem = create.error instanceof ApiError ? create.error : null;
-  const isTaken = problem?.problem?.code === "name_taken";
   const [inputSchema, referenceSchema] = [readSchema(input), readSchema(reference)];
   const submit = () =>
     create.mutate(
@@ -46,37 +47,19 @@ export function NewDatasetDialog({ projectId, onClose }: Props) {
       onSubmit={submit}
       onClose={onClose}
       disabled={name.trim() === "" || inputSchema.error !== null || referenceSchema.error !== null}
-      hideError={isTaken}
+      hideError={isNameTaken(create.error)}
       size={hasSchema ? "lg" : "md"}
     >
-      <TextInput
-        label="Name"
+      <NameField
         placeholder="faq"
-        required
-        withAsterisk={false}
-        data-autofocus
-        autoComplete="off"
-        spellCheck={false}
-        maxLength={128}
         value={name}
-        onChange={(event) => {
+        error={create.error}
+        onChange={(value) => {
           create.reset();
-          setName(event.currentTarget.value);
+          setName(value);
         }}
-        error={
-          isTaken ? "This project already has a dataset with this name." : problem?.fieldMessage("body.name")
-        }
       />
-      <Textarea
-        label="Description"
-        placeholder="What it is for"
-        autosize
-        minRows={2}
-        maxRows={6}
-        maxLength={2000}
-        value={description}
-        onChange={(event) => setDescription(event.currentTarget.value)}
-      />
+      <DescriptionField placeholder="What it is for" value={description} onChange={setDescription} />
       {hasSchema ? (
         <>
           <p className={classes.hint}>

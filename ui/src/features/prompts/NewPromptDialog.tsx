@@ -1,12 +1,14 @@
-import { TagsInput, Textarea, TextInput } from "@mantine/core";
+import { TextInput } from "@mantine/core";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import { useNavigate } from "react-router";
 import { ApiError } from "@/api/problem";
 import { fetchVersion, useCreatePrompt } from "@/api/prompts";
 import type { Prompt, PromptVersionCreate } from "@/api/types";
+import { DescriptionField } from "@/components/DescriptionField";
 import { nameError } from "@/components/editor/names";
 import { FormDialog } from "@/components/FormDialog";
+import { TagsField } from "./TagsField";
 
 interface Props {
   projectId: string;
@@ -77,24 +79,8 @@ export function NewPromptDialog({ projectId, folder, name: wanted, source, onClo
             : (invalid ?? problem?.fieldMessage("body.name"))
         }
       />
-      <Textarea
-        label="Description"
-        placeholder="What it is for"
-        autosize
-        minRows={2}
-        maxRows={6}
-        maxLength={2000}
-        value={description}
-        onChange={(event) => setDescription(event.currentTarget.value)}
-      />
-      <TagsInput
-        label="Tags"
-        placeholder={tags.length === 0 ? "Enter adds a tag" : undefined}
-        maxTags={20}
-        value={tags}
-        onChange={setTags}
-        error={problem?.fieldMessage("body.tags")}
-      />
+      <DescriptionField placeholder="What it is for" value={description} onChange={setDescription} />
+      <TagsField value={tags} onChange={setTags} error={problem?.fieldMessage("body.tags")} />
     </FormDialog>
   );
 }

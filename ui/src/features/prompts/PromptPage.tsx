@@ -1,9 +1,10 @@
-import { Badge, Menu, TagsInput, Textarea } from "@mantine/core";
+import { Badge, Menu } from "@mantine/core";
 import { IconCopy, IconPencil, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { useNavigate, useParams, useSearchParams } from "react-router";
 import { usePrompt, useUpdatePrompt } from "@/api/prompts";
 import type { Prompt } from "@/api/types";
+import { DescriptionField } from "@/components/DescriptionField";
 import { folderOf } from "@/components/editor/names";
 import { FormDialog } from "@/components/FormDialog";
 import { PageHeader } from "@/components/PageHeader";
@@ -20,6 +21,7 @@ import { DeletePromptDialog } from "./DeletePromptDialog";
 import { EditorTab } from "./EditorTab";
 import { NewPromptDialog } from "./NewPromptDialog";
 import classes from "./PromptPage.module.css";
+import { TagsField } from "./TagsField";
 import { UsageTab } from "./UsageTab";
 import { VersionsTab } from "./VersionsTab";
 
@@ -135,23 +137,8 @@ function DetailsDialog({ prompt, onClose }: { prompt: Prompt; onClose: () => voi
       onSubmit={() => update.mutate({ description: description.trim(), tags }, { onSuccess: onClose })}
       onClose={onClose}
     >
-      <Textarea
-        label="Description"
-        data-autofocus
-        autosize
-        minRows={2}
-        maxRows={8}
-        maxLength={2000}
-        value={description}
-        onChange={(event) => setDescription(event.currentTarget.value)}
-      />
-      <TagsInput
-        label="Tags"
-        placeholder={tags.length === 0 ? "Enter adds a tag" : undefined}
-        maxTags={20}
-        value={tags}
-        onChange={setTags}
-      />
+      <DescriptionField data-autofocus value={description} onChange={setDescription} />
+      <TagsField value={tags} onChange={setTags} />
     </FormDialog>
   );
 }
