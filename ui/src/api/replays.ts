@@ -81,7 +81,7 @@ export function useReplay(replayId: string) {
 }
 
 /** GET /v1/runs/{run_id}/replayability. */
-export function useReplayability(projectId: string, runId: string, enabled = true) {
+export function useReplayability(projectId: string, runId: string) {
   return useQuery({
     queryKey: keys.run.replayability(projectId, runId),
     queryFn: ({ signal }) =>
@@ -91,7 +91,6 @@ export function useReplayability(projectId: string, runId: string, enabled = tru
           signal,
         }),
       ),
-    enabled,
   });
 }
 

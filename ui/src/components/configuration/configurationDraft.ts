@@ -31,6 +31,18 @@ export interface ReadyConfiguration {
   providerId: string;
 }
 
+/** A configuration with its prompt, if that is among the versions, and its connection. */
+export function readyConfiguration(
+  draft: ConfigurationDraft,
+  versions: readonly PromptVersion[],
+  providers: readonly { id: string }[],
+): ReadyConfiguration {
+  const version = versions.find(
+    (one) => one.prompt_id === draft.prompt?.id && one.version === draft.prompt.version,
+  );
+  return { draft, version, providerId: providerOf(draft, version, providers) };
+}
+
 /** The model of a configuration: the chosen one, or that of its prompt. Empty if there is none. */
 export function modelOf({ draft, version }: ReadyConfiguration): string {
   return draft.content.model.model.trim() || (draft.prompt && version?.model_config.model) || "";
@@ -95,7 +107,7 @@ export function namesOf(content: Draft): string[] {
 }
 
 /** The connection of a configuration: the chosen one, that of its prompt, or the only one. */
-export function providerOf(
+function providerOf(
   draft: ConfigurationDraft,
   version: PromptVersion | undefined,
   providers: readonly { id: string }[],

@@ -4,13 +4,18 @@ import { IconArrowsExchange, IconCopy } from "@tabler/icons-react";
 import { useMemo, useState } from "react";
 import { useComparisonEstimate, useCreateComparison, useGraderCheck } from "@/api/comparisons";
 import { usePromptVersionsOf } from "@/api/prompts";
-import type { PromptVersion, Provider } from "@/api/types";
+import type { Provider } from "@/api/types";
 import { ConfigurationForm } from "@/components/configuration/ConfigurationForm";
-import { type ConfigurationDraft, modelOf, providerOf } from "@/components/configuration/configurationDraft";
+import {
+  type ConfigurationDraft,
+  modelOf,
+  readyConfiguration,
+} from "@/components/configuration/configurationDraft";
 import { EvaluationForm, type EvaluationWords } from "@/components/evaluation/EvaluationForm";
 import { useSample } from "@/components/evaluation/useSample";
 import { useSettled } from "@/components/evaluation/useSettled";
-import { errorsOf, shownEarly } from "@/components/formErrors";
+import { useStart } from "@/components/evaluation/useStart";
+import { errorsOf } from "@/components/formErrors";
 import { gradersOf } from "@/components/graders/graderDraft";
 import own from "./ComparisonForm.module.css";
 import { type NewComparison, requestOf, type Side } from "./newComparison";
@@ -43,8 +48,6 @@ const WORDS: EvaluationWords = {
 /** The form of a comparison, with what it may cost. */
 export function ComparisonForm({ projectId, providers, start, notice, onStarted }: Props) {
   const [draft, setDraft] = useState(start);
-  // Errors of empty fields appear once someone tried to start it.
-  const [isChecked, setChecked] = useState(false);
   const setSide = (which: Side, change: (side: ConfigurationDraft) => ConfigurationDraft) =>
     setDraft((before) => ({ ...before, [which]: change(before[which]) }));
 
@@ -55,10 +58,7 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
   );
   const { versions, error: versionError } = usePromptVersionsOf(unique);
   const sides = useMemo(() => {
-    const ready = (side: ConfigurationDraft) => {
-      const version = side.prompt ? versionOf(side.prompt, versions) : undefined;
-      return { draft: side, version, providerId: providerOf(side, version, providers) };
-    };
+    const ready = (side: ConfigurationDraft) => readyConfiguration(side, versions, providers);
     return { a: ready(draft.a), b: ready(draft.b) };
   }, [draft.a, draft.b, versions, providers]);
   const request = useMemo(() => requestOf(projectId, draft, sides), [projectId, draft, sides]);
@@ -72,13 +72,11 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
   const [settledGraders] = useDebouncedValue(graders, 600);
   const check = useGraderCheck(settledGraders && { project_id: projectId, graders: settledGraders });
   const create = useCreateComparison(projectId);
+  const { errors: found, props } = useStart(request, settled, estimate, create, onStarted);
   const errors = {
-    ...(isChecked ? request.errors : shownEarly(request.errors)),
-    ...errorsOf(request.body !== null && request.body === settled.body ? estimate.error : null),
     ...errorsOf(graders !== null && graders === settledGraders ? check.error : null),
-    ...errorsOf(create.error),
+    ...found,
   };
-
   const items = useSample(draft);
   const change = (changed: Partial<NewComparison>) => {
     create.reset();
@@ -121,16 +119,8 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
         at: ["body.equivalence_margin", "body.stop_early"],
         isSet: draft.margin !== "" || draft.stopEarly,
       }}
-      estimate={estimate}
-      settled={settled}
-      isReady={request.body !== null}
-      missing={isChecked ? Object.keys(request.errors).length : 0}
-      start={create}
       onChange={change}
-      onStart={() => {
-        setChecked(true);
-        if (request.body) create.mutate(request.body, { onSuccess: ({ id }) => onStarted(id) });
-      }}
+      {...props}
     >
       <div className={own.sidesHead}>
         <Button
@@ -173,11 +163,4 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
       </div>
     </EvaluationForm>
   );
-}
-
-function versionOf(
-  { id, version }: { id: string; version: number },
-  versions: readonly PromptVersion[],
-): PromptVersion | undefined {
-  return versions.find((one) => one.prompt_id === id && one.version === version);
 }

@@ -5,7 +5,7 @@ import {
   configurationDraft,
   emptyConfiguration,
   namesOf,
-  providerOf,
+  readyConfiguration,
   withOwnMessages,
 } from "@/components/configuration/configurationDraft";
 import { emptyModel, newId } from "@/components/editor/draft";
@@ -42,11 +42,8 @@ function own(model: string): ConfigurationDraft {
 
 function request(changed: Partial<NewComparison>, versions: { a?: PromptVersion; b?: PromptVersion } = {}) {
   const draft = { ...emptyComparison(), dataset, a: own("m1"), b: own("m2"), ...changed };
-  const ready = (which: "a" | "b") => ({
-    draft: draft[which],
-    version: versions[which],
-    providerId: providerOf(draft[which], versions[which], providers),
-  });
+  const ready = (which: "a" | "b") =>
+    readyConfiguration(draft[which], versions[which] ? [versions[which]] : [], providers);
   return requestOf("project", draft, { a: ready("a"), b: ready("b") });
 }
 

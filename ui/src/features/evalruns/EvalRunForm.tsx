@@ -2,11 +2,11 @@ import { useMemo, useState } from "react";
 import { useCreateEvalRun, useEvalRunEstimate } from "@/api/evalRunJobs";
 import { usePromptVersionsOf } from "@/api/prompts";
 import type { Provider } from "@/api/types";
-import { modelOf, providerOf } from "@/components/configuration/configurationDraft";
+import { modelOf, readyConfiguration } from "@/components/configuration/configurationDraft";
 import { EvaluationForm, type EvaluationWords } from "@/components/evaluation/EvaluationForm";
 import { useSample } from "@/components/evaluation/useSample";
 import { useSettled } from "@/components/evaluation/useSettled";
-import { errorsOf, shownEarly } from "@/components/formErrors";
+import { useStart } from "@/components/evaluation/useStart";
 import { evalRunRequest, type NewEvalRun } from "./newEvalRun";
 import { TargetForm } from "./TargetForm";
 
@@ -38,25 +38,17 @@ const WORDS: EvaluationWords = {
 /** The form of an eval-run, with what it may cost. */
 export function EvalRunForm({ projectId, providers, start, notice, onStarted }: Props) {
   const [draft, setDraft] = useState(start);
-  // Errors of empty fields appear once someone tried to start it.
-  const [isChecked, setChecked] = useState(false);
   const chosen = draft.config.prompt;
   const { versions, error: versionError } = usePromptVersionsOf(chosen ? [chosen] : []);
-  const config = useMemo(() => {
-    const version = versions.find(
-      (one) => one.prompt_id === draft.config.prompt?.id && one.version === draft.config.prompt.version,
-    );
-    return { draft: draft.config, version, providerId: providerOf(draft.config, version, providers) };
-  }, [draft.config, versions, providers]);
+  const config = useMemo(
+    () => readyConfiguration(draft.config, versions, providers),
+    [draft.config, versions, providers],
+  );
   const request = useMemo(() => evalRunRequest(projectId, draft, config), [projectId, draft, config]);
   const settled = useSettled(request.body);
   const estimate = useEvalRunEstimate(settled.body, settled.goal);
   const create = useCreateEvalRun(projectId);
-  const errors = {
-    ...(isChecked ? request.errors : shownEarly(request.errors)),
-    ...errorsOf(request.body !== null && request.body === settled.body ? estimate.error : null),
-    ...errorsOf(create.error),
-  };
+  const { errors, props } = useStart(request, settled, estimate, create, onStarted);
   const items = useSample(draft);
   const change = (changed: Partial<NewEvalRun>) => {
     create.reset();
@@ -80,16 +72,8 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
           ? "Your program starts the eval-run. It appears under Eval-runs as soon as it sends its first results."
           : undefined
       }
-      estimate={estimate}
-      settled={settled}
-      isReady={request.body !== null}
-      missing={isChecked ? Object.keys(request.errors).length : 0}
-      start={create}
       onChange={(changed) => change(changed.dataset === undefined ? changed : { ...changed, source: "" })}
-      onStart={() => {
-        setChecked(true);
-        if (request.body) create.mutate(request.body, { onSuccess: ({ id }) => onStarted(id) });
-      }}
+      {...props}
     >
       <TargetForm
         projectId={projectId}

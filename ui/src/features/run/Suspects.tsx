@@ -1,9 +1,9 @@
-import { Popover, Stack, Text, UnstyledButton } from "@mantine/core";
-import { useDisclosure } from "@mantine/hooks";
+import { Stack, Text, UnstyledButton } from "@mantine/core";
 import { IconHelp } from "@tabler/icons-react";
 import { useAgentView } from "@/api/runs";
 import type { AgentView, Run, Suspect } from "@/api/types";
 import { Fact } from "@/components/Fact";
+import { HelpPopover } from "./HelpPopover";
 import classes from "./RunHeader.module.css";
 
 interface Props {
@@ -64,34 +64,24 @@ export function Suspects({ run, failure, onOpen }: Props) {
 }
 
 function Help() {
-  const [opened, { close, toggle }] = useDisclosure(false);
   return (
-    <Popover
-      opened={opened}
-      onChange={(next) => !next && close()}
-      width="min(380px, calc(100vw - 32px))"
-      position="bottom-start"
-      shadow="md"
-      trapFocus
-      returnFocus
+    <HelpPopover
+      label="Suspects"
+      width={380}
+      className={classes.step}
+      aria-label="How often suspects are right"
+      button={<IconHelp size={14} aria-hidden="true" />}
     >
-      <Popover.Target>
-        <UnstyledButton className={classes.step} onClick={toggle} aria-label="How often suspects are right">
-          <IconHelp size={14} aria-hidden="true" />
-        </UnstyledButton>
-      </Popover.Target>
-      <Popover.Dropdown aria-label="Suspects" tabIndex={0}>
-        <Stack gap="xs">
-          <Text size="xs">
-            Steps in which the model acted, the likeliest first to be why the run failed: those that call a
-            tool that changes something, then those that say much for their kind.
-          </Text>
-          <Text size="xs">
-            In 145 annotated failed runs the first suspect was the faulty step in 20%, and one of three in 57%
-            (random steps: 11% and 33%). The step with the error shows where a run failed, not why.
-          </Text>
-        </Stack>
-      </Popover.Dropdown>
-    </Popover>
+      <Stack gap="xs">
+        <Text size="xs">
+          Steps in which the model acted, the likeliest first to be why the run failed: those that call a tool
+          that changes something, then those that say much for their kind.
+        </Text>
+        <Text size="xs">
+          In 145 annotated failed runs the first suspect was the faulty step in 20%, and one of three in 57%
+          (random steps: 11% and 33%). The step with the error shows where a run failed, not why.
+        </Text>
+      </Stack>
+    </HelpPopover>
   );
 }
