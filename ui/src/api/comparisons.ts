@@ -1,9 +1,10 @@
-import { keepPreviousData, useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 import { client, unwrap, unwrapExact } from "./client";
 import { download } from "./download";
+import { useDraftQuery } from "./draftQuery";
 import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
-import { ITEMS_PAGE, nextOffset } from "./paging";
+import { ITEMS_PAGE, useListPages } from "./paging";
 import { keys } from "./queryKeys";
 import type {
   Comparison,
@@ -39,21 +40,17 @@ export function isSettled({ status, summary }: { status: Comparison["status"]; s
 
 /** GET /v1/comparisons, page by page, the newest first. It is read again while one of them runs. */
 export function useComparisons(projectId: string, selection: ComparisonSelection) {
-  return useInfiniteQuery({
-    queryKey: keys.comparisons.list(projectId, selection),
-    initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) =>
+  return useListPages(
+    keys.comparisons.list(projectId, selection),
+    (offset, signal) =>
       unwrap(
         client.GET("/v1/comparisons", {
-          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset: pageParam } },
+          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset } },
           signal,
         }),
       ),
-    getNextPageParam: nextOffset,
-    placeholderData: keepPreviousData,
-    refetchInterval: ({ state: { data } }) =>
-      data === undefined || data.pages.every((page) => page.data.every(isSettled)) ? false : POLL,
-  });
+    { isOpen: (row) => !isSettled(row), every: POLL },
+  );
 }
 
 /** GET /v1/comparisons/{comparison_id}, again and again until its result is there. */
@@ -124,23 +121,16 @@ export interface ForecastGoal {
 
 /** POST /v1/comparisons/_actions/estimate. Null has no request. */
 export function useComparisonEstimate(draft: ComparisonDraft | null, goal: ForecastGoal = {}) {
-  return useQuery({
-    queryKey: keys.comparisons.estimate(draft, goal),
-    queryFn: ({ signal }) =>
-      unwrap(
-        client.POST("/v1/comparisons/_actions/estimate", {
-          params: { query: goal },
-          body: draft as ComparisonCreate,
-          bodySerializer: (value) => writeJson(value),
-          signal,
-        }),
-      ),
-    enabled: draft !== null,
-    placeholderData: draft === null ? undefined : keepPreviousData,
-    // What is wrong stays wrong.
-    retry: false,
-    gcTime: 60_000,
-  });
+  return useDraftQuery(keys.comparisons.estimate(draft, goal), draft, (draft, signal) =>
+    unwrap(
+      client.POST("/v1/comparisons/_actions/estimate", {
+        params: { query: goal },
+        body: draft as ComparisonCreate,
+        bodySerializer: (value) => writeJson(value),
+        signal,
+      }),
+    ),
+  );
 }
 
 /** POST /v1/comparisons. */
@@ -239,21 +229,15 @@ export function downloadComparison({ id, name }: Comparison, what: "jsonl" | "cs
 
 /** POST /v1/graders/_actions/grade: what is wrong with graders. An empty output is graded, and the scores don't matter. */
 export function useGraderCheck(request: Pick<GradeRequest, "project_id" | "graders"> | null) {
-  return useQuery({
-    queryKey: keys.comparisons.graders(request),
-    queryFn: ({ signal }) =>
-      unwrap(
-        client.POST("/v1/graders/_actions/grade", {
-          body: { ...(request as GradeRequest), sample: { output: "" } },
-          bodySerializer: (value) => writeJson(value),
-          signal,
-        }),
-      ),
-    enabled: request !== null,
-    // What is wrong stays wrong.
-    retry: false,
-    gcTime: 60_000,
-  });
+  return useDraftQuery(keys.comparisons.graders(request), request, (request, signal) =>
+    unwrap(
+      client.POST("/v1/graders/_actions/grade", {
+        body: { ...request, sample: { output: "" } },
+        bodySerializer: (value) => writeJson(value),
+        signal,
+      }),
+    ),
+  );
 }
 
 /** POST /v1/graders/_actions/grade. */

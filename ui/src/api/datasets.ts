@@ -3,7 +3,7 @@ import { client, unwrap, unwrapExact } from "./client";
 import { download } from "./download";
 import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
-import { nextOffset } from "./paging";
+import { nextOffset, useListPages } from "./paging";
 import { queryText } from "./query";
 import { keys } from "./queryKeys";
 import type {
@@ -26,21 +26,16 @@ const DIFF_PAGE = 50;
 
 /** GET /v1/datasets, page by page, sorted by name. */
 export function useDatasets(projectId: string, search: string) {
-  return useInfiniteQuery({
-    queryKey: keys.datasets.list(projectId, search),
-    initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) =>
-      unwrap(
-        client.GET("/v1/datasets", {
-          params: {
-            query: { project_id: projectId, search: search || undefined, limit: PAGE, offset: pageParam },
-          },
-          signal,
-        }),
-      ),
-    getNextPageParam: nextOffset,
-    placeholderData: keepPreviousData,
-  });
+  return useListPages(keys.datasets.list(projectId, search), (offset, signal) =>
+    unwrap(
+      client.GET("/v1/datasets", {
+        params: {
+          query: { project_id: projectId, search: search || undefined, limit: PAGE, offset },
+        },
+        signal,
+      }),
+    ),
+  );
 }
 
 /** GET /v1/datasets/{dataset_id}. The schemas keep the digits of long numbers. */

@@ -1,8 +1,9 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useQuery } from "@tanstack/react-query";
 import { client, unwrap, unwrapExact } from "./client";
+import { useDraftQuery } from "./draftQuery";
 import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
-import { ITEMS_PAGE, nextOffset } from "./paging";
+import { ITEMS_PAGE, useListPages } from "./paging";
 import { keys } from "./queryKeys";
 import type {
   EvalRule,
@@ -24,21 +25,17 @@ export function isAtWork({ status, today }: Pick<EvalRule, "status" | "today">):
 
 /** GET /v1/eval-rules, page by page, by name. It is read again while one of them is at work. */
 export function useEvalRules(projectId: string, status: EvalRuleStatus | undefined) {
-  return useInfiniteQuery({
-    queryKey: keys.rules.list(projectId, status),
-    initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) =>
+  return useListPages(
+    keys.rules.list(projectId, status),
+    (offset, signal) =>
       unwrap(
         client.GET("/v1/eval-rules", {
-          params: { query: { project_id: projectId, status, limit: PAGE, offset: pageParam } },
+          params: { query: { project_id: projectId, status, limit: PAGE, offset } },
           signal,
         }),
       ),
-    getNextPageParam: nextOffset,
-    placeholderData: keepPreviousData,
-    refetchInterval: ({ state: { data } }) =>
-      data?.pages.some((page) => page.data.some(isAtWork)) ? 2 * POLL : false,
-  });
+    { isOpen: isAtWork, every: 2 * POLL },
+  );
 }
 
 /** GET /v1/eval-rules/{eval_rule_id}, again and again while it is at work. */
@@ -84,23 +81,16 @@ export type EvalRuleDraft = Omit<EvalRuleCreate, "allow_unpriced" | "group_by"> 
 
 /** POST /v1/eval-rules/_actions/preview. It calls no model. Null has no request. */
 export function useEvalRulePreview(draft: EvalRuleDraft | null) {
-  return useQuery({
-    queryKey: keys.rules.preview(draft),
-    queryFn: ({ signal }) =>
-      unwrapExact<EvalRulePreview>(
-        client.POST("/v1/eval-rules/_actions/preview", {
-          body: draft as EvalRuleCreate,
-          bodySerializer: (value) => writeJson(value),
-          parseAs: "text",
-          signal,
-        }),
-      ),
-    enabled: draft !== null,
-    placeholderData: draft === null ? undefined : keepPreviousData,
-    // What is wrong stays wrong.
-    retry: false,
-    gcTime: 60_000,
-  });
+  return useDraftQuery(keys.rules.preview(draft), draft, (draft, signal) =>
+    unwrapExact<EvalRulePreview>(
+      client.POST("/v1/eval-rules/_actions/preview", {
+        body: draft as EvalRuleCreate,
+        bodySerializer: (value) => writeJson(value),
+        parseAs: "text",
+        signal,
+      }),
+    ),
+  );
 }
 
 /** POST /v1/eval-rules. */

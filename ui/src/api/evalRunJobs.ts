@@ -1,7 +1,8 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import type { ForecastGoal } from "./comparisons";
 import { download } from "./download";
+import { useDraftQuery } from "./draftQuery";
 import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
 import { keys } from "./queryKeys";
@@ -20,23 +21,16 @@ type Defaulted = Pick<EvalRunCreate, "repeats" | "cache" | "on_incompatible" | "
 
 /** POST /v1/eval-runs/_actions/estimate. Null has no request. */
 export function useEvalRunEstimate(draft: EvalRunDraft | null, goal: ForecastGoal = {}) {
-  return useQuery({
-    queryKey: keys.evalRuns.estimate(draft, goal),
-    queryFn: ({ signal }) =>
-      unwrap(
-        client.POST("/v1/eval-runs/_actions/estimate", {
-          params: { query: goal },
-          body: draft as EvalRunCreate,
-          bodySerializer: (value) => writeJson(value),
-          signal,
-        }),
-      ),
-    enabled: draft !== null,
-    placeholderData: draft === null ? undefined : keepPreviousData,
-    // What is wrong stays wrong.
-    retry: false,
-    gcTime: 60_000,
-  });
+  return useDraftQuery(keys.evalRuns.estimate(draft, goal), draft, (draft, signal) =>
+    unwrap(
+      client.POST("/v1/eval-runs/_actions/estimate", {
+        params: { query: goal },
+        body: draft as EvalRunCreate,
+        bodySerializer: (value) => writeJson(value),
+        signal,
+      }),
+    ),
+  );
 }
 
 /** POST /v1/eval-runs. */

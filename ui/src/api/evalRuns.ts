@@ -1,8 +1,9 @@
-import { keepPreviousData, useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 import { client, unwrap, unwrapExact } from "./client";
 import { isSettled } from "./comparisons";
+import { useDraftQuery } from "./draftQuery";
 import { useInvalidatingMutation } from "./mutation";
-import { ITEMS_PAGE, nextOffset } from "./paging";
+import { ITEMS_PAGE, useListPages } from "./paging";
 import { keys } from "./queryKeys";
 import type {
   EvalRun,
@@ -22,21 +23,17 @@ const POLL = 2_000;
 
 /** GET /v1/eval-runs, page by page, the newest first. It is read again while one of them runs. */
 export function useEvalRuns(projectId: string, selection: EvalRunSelection) {
-  return useInfiniteQuery({
-    queryKey: keys.evalRuns.list(projectId, selection),
-    initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) =>
+  return useListPages(
+    keys.evalRuns.list(projectId, selection),
+    (offset, signal) =>
       unwrap(
         client.GET("/v1/eval-runs", {
-          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset: pageParam } },
+          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset } },
           signal,
         }),
       ),
-    getNextPageParam: nextOffset,
-    placeholderData: keepPreviousData,
-    refetchInterval: ({ state: { data } }) =>
-      data === undefined || data.pages.every((page) => page.data.every(isSettled)) ? false : POLL,
-  });
+    { isOpen: (row) => !isSettled(row), every: POLL },
+  );
 }
 
 /** GET /v1/eval-runs: the newest ones of a dataset, to choose from. */
@@ -162,16 +159,9 @@ export function useDeleteEvalRun({ id, project_id }: Known) {
 
 /** POST /v1/gates/_actions/plan. Null has no request. */
 export function useGatePlan(body: GateCheck | null) {
-  return useQuery({
-    queryKey: keys.evalRuns.gatePlan(body),
-    queryFn: ({ signal }) =>
-      unwrap(client.POST("/v1/gates/_actions/plan", { body: body as GateCheck, signal })),
-    enabled: body !== null,
-    placeholderData: body === null ? undefined : keepPreviousData,
-    // What is wrong stays wrong.
-    retry: false,
-    gcTime: 60_000,
-  });
+  return useDraftQuery(keys.evalRuns.gatePlan(body), body, (body, signal) =>
+    unwrap(client.POST("/v1/gates/_actions/plan", { body, signal })),
+  );
 }
 
 /** POST /v1/gates/_actions/check. */

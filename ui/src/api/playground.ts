@@ -1,5 +1,6 @@
-import { keepPreviousData, useQuery } from "@tanstack/react-query";
+import { useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import { useDraftQuery } from "./draftQuery";
 import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
 import { ApiError, errorFromNetwork, errorFromProblem, errorFromResponse, type Problem } from "./problem";
@@ -83,21 +84,15 @@ export function complete(draft: CompletionDraft, signal: AbortSignal): Promise<C
 
 /** POST /v1/playground/completions/_actions/preview. Null has no request. */
 export function useCompletionPreview(draft: CompletionDraft | null) {
-  return useQuery({
-    queryKey: keys.playground.preview(draft),
-    queryFn: ({ signal }) =>
-      unwrap(
-        client.POST("/v1/playground/completions/_actions/preview", {
-          body: { ...(draft as CompletionDraft), stream: true },
-          bodySerializer: (value) => writeJson(value),
-          signal,
-        }),
-      ),
-    enabled: draft !== null,
-    placeholderData: draft === null ? undefined : keepPreviousData,
-    retry: false,
-    gcTime: 60_000,
-  });
+  return useDraftQuery(keys.playground.preview(draft), draft, (draft, signal) =>
+    unwrap(
+      client.POST("/v1/playground/completions/_actions/preview", {
+        body: { ...draft, stream: true },
+        bodySerializer: (value) => writeJson(value),
+        signal,
+      }),
+    ),
+  );
 }
 
 type CallOfRun = { runId: string; spanId: string | undefined };

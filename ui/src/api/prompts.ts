@@ -7,7 +7,7 @@ import {
 } from "@tanstack/react-query";
 import { answerOf, client, unwrap } from "./client";
 import { useInvalidatingMutation } from "./mutation";
-import { nextOffset } from "./paging";
+import { nextOffset, useListPages } from "./paging";
 import { errorFromResponse } from "./problem";
 import { keys } from "./queryKeys";
 import type {
@@ -26,19 +26,14 @@ const PAGE = 100;
 
 /** GET /v1/prompts, page by page, sorted by name. The first page has the folders. */
 export function usePrompts(projectId: string, selection: PromptSelection) {
-  return useInfiniteQuery({
-    queryKey: keys.prompts.list(projectId, selection),
-    initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) =>
-      unwrap(
-        client.GET("/v1/prompts", {
-          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset: pageParam } },
-          signal,
-        }),
-      ),
-    getNextPageParam: nextOffset,
-    placeholderData: keepPreviousData,
-  });
+  return useListPages(keys.prompts.list(projectId, selection), (offset, signal) =>
+    unwrap(
+      client.GET("/v1/prompts", {
+        params: { query: { project_id: projectId, ...selection, limit: PAGE, offset } },
+        signal,
+      }),
+    ),
+  );
 }
 
 /** GET /v1/prompts: the prompt with a name, or null. An empty name has no request. */

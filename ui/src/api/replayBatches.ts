@@ -1,8 +1,8 @@
-import { keepPreviousData, useInfiniteQuery, useMutation, useQuery } from "@tanstack/react-query";
+import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
-import { ITEMS_PAGE, nextOffset } from "./paging";
+import { ITEMS_PAGE, useListPages } from "./paging";
 import { keys } from "./queryKeys";
 import type {
   ReplayBatch,
@@ -30,21 +30,17 @@ export function isBatchOpen({ status }: Pick<ReplayBatch, "status">): boolean {
 
 /** GET /v1/replay-batches, page by page, the newest first. It is read again while one of them runs. */
 export function useReplayBatches(projectId: string, selection: ReplayBatchSelection) {
-  return useInfiniteQuery({
-    queryKey: keys.replayBatches.list(projectId, selection),
-    initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) =>
+  return useListPages(
+    keys.replayBatches.list(projectId, selection),
+    (offset, signal) =>
       unwrap(
         client.GET("/v1/replay-batches", {
-          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset: pageParam } },
+          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset } },
           signal,
         }),
       ),
-    getNextPageParam: nextOffset,
-    placeholderData: keepPreviousData,
-    refetchInterval: ({ state: { data } }) =>
-      data?.pages.some((page) => page.data.some(isBatchOpen)) ? POLL : false,
-  });
+    { isOpen: isBatchOpen, every: POLL },
+  );
 }
 
 /** GET /v1/replay-batches/{batch_id}, again and again while it runs. */

@@ -1,8 +1,9 @@
-import { keepPreviousData, useInfiniteQuery, useQuery } from "@tanstack/react-query";
+import { useInfiniteQuery, useQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
+import { useDraftQuery } from "./draftQuery";
 import { writeJson } from "./json";
 import { useInvalidatingMutation } from "./mutation";
-import { nextOffset } from "./paging";
+import { useListPages } from "./paging";
 import { keys } from "./queryKeys";
 import type { Replay, ReplayCreate, ReplayExtend, ReplaySelection, ReplaySummary } from "./types";
 
@@ -35,23 +36,17 @@ export function isReplaySettled({
 
 /** GET /v1/replays, page by page, the newest first. It is read again while one of them runs. */
 export function useReplays(projectId: string, selection: ReplaySelection) {
-  return useInfiniteQuery({
-    queryKey: keys.replays.list(projectId, selection),
-    initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) =>
+  return useListPages(
+    keys.replays.list(projectId, selection),
+    (offset, signal) =>
       unwrap(
         client.GET("/v1/replays", {
-          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset: pageParam } },
+          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset } },
           signal,
         }),
       ),
-    getNextPageParam: nextOffset,
-    placeholderData: keepPreviousData,
-    refetchInterval: ({ state: { data } }) =>
-      data === undefined || data.pages.every((page) => page.data.every((replay) => isReplaySettled(replay)))
-        ? false
-        : POLL,
-  });
+    { isOpen: (row) => !isReplaySettled(row), every: POLL },
+  );
 }
 
 /** GET /v1/replays: the newest ones of a run. */
@@ -96,9 +91,10 @@ export function useReplayability(projectId: string, runId: string) {
 
 /** POST /v1/replays with `plan`: what a replay would do. Nothing is stored or called. Null has no request. */
 export function useReplayPlan(draft: ReplayDraft | null) {
-  return useQuery({
-    queryKey: keys.replays.plan(draft),
-    queryFn: async ({ signal }) => {
+  return useDraftQuery(
+    keys.replays.plan(draft),
+    draft,
+    async (draft, signal) => {
       const plan = await unwrap(
         client.POST("/v1/replays", {
           body: { ...(draft as ReplayCreate), plan: true },
@@ -109,14 +105,8 @@ export function useReplayPlan(draft: ReplayDraft | null) {
       if (!("counts" in plan)) throw new Error("The server started the replay instead of planning it.");
       return plan;
     },
-    enabled: draft !== null,
-    placeholderData: draft === null ? undefined : keepPreviousData,
-    // It has all steps of the run.
-    structuralSharing: false,
-    // What is wrong stays wrong.
-    retry: false,
-    gcTime: 60_000,
-  });
+    { structuralSharing: false },
+  );
 }
 
 /** POST /v1/replays. */

@@ -1,7 +1,6 @@
-import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { client, unwrap } from "./client";
 import { useInvalidatingMutation } from "./mutation";
-import { nextOffset } from "./paging";
+import { useListPages } from "./paging";
 import { keys } from "./queryKeys";
 import type { Work, WorkSelection } from "./types";
 
@@ -16,21 +15,17 @@ export function isOpen({ status }: Pick<Work, "status">): boolean {
 
 /** GET /v1/work, page by page, the newest first. It is read again while some of it is open. */
 export function useWork(projectId: string, selection: WorkSelection) {
-  return useInfiniteQuery({
-    queryKey: keys.work.list(projectId, selection),
-    initialPageParam: 0,
-    queryFn: ({ pageParam, signal }) =>
+  return useListPages(
+    keys.work.list(projectId, selection),
+    (offset, signal) =>
       unwrap(
         client.GET("/v1/work", {
-          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset: pageParam } },
+          params: { query: { project_id: projectId, ...selection, limit: PAGE, offset } },
           signal,
         }),
       ),
-    getNextPageParam: nextOffset,
-    placeholderData: keepPreviousData,
-    refetchInterval: ({ state: { data } }) =>
-      data?.pages.some((page) => page.data.some(isOpen)) ? POLL : false,
-  });
+    { isOpen, every: POLL },
+  );
 }
 
 /** The operation that cancels work of its kind. */
