@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Select, TextInput } from "@mantine/core";
+import { Alert, Button, Group, Select, TextInput, VisuallyHidden } from "@mantine/core";
 import { IconArrowDown, IconArrowUp, IconPlus, IconTrash } from "@tabler/icons-react";
 import { useState } from "react";
 import { Code } from "@/components/Code";
@@ -45,9 +45,7 @@ export function MessagesEditor(props: Props) {
   const nextRole = messages.findLast((message) => message.kind !== "placeholder");
   return (
     <div>
-      <span role="status" className={classes.hidden}>
-        {moved}
-      </span>
+      <VisuallyHidden role="status">{moved}</VisuallyHidden>
       <ol className={classes.messages}>
         {messages.map((message, index) => (
           <li key={message.id} className={classes.message} data-testid="message-editor">

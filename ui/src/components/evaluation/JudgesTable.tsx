@@ -1,4 +1,4 @@
-import { Button } from "@mantine/core";
+import { Button, VisuallyHidden } from "@mantine/core";
 import { IconAlertTriangle, IconCheck, IconHelp } from "@tabler/icons-react";
 import { Link } from "react-router";
 import type { PanelJudge, PanelSummary } from "@/api/types";
@@ -109,7 +109,7 @@ export function JudgesTable({ panel, withoutAt }: Props) {
                 variant="default"
               >
                 Drop this judge…
-                <span className={classes.hidden}>{name}</span>
+                <VisuallyHidden>{name}</VisuallyHidden>
               </Button>
             )}
           </span>

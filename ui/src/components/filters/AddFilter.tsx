@@ -1,4 +1,14 @@
-import { Button, CloseButton, Combobox, Loader, Popover, Text, TextInput, useCombobox } from "@mantine/core";
+import {
+  Button,
+  CloseButton,
+  Combobox,
+  Loader,
+  Popover,
+  Text,
+  TextInput,
+  useCombobox,
+  VisuallyHidden,
+} from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconPlus } from "@tabler/icons-react";
 import { useEffect, useMemo, useRef, useState } from "react";
@@ -249,7 +259,7 @@ function Count({ value }: { value: number }) {
   return (
     <span className={classes.optionCount}>
       {formatCount(value)}
-      <span className={classes.hidden}> runs</span>
+      <VisuallyHidden> runs</VisuallyHidden>
     </span>
   );
 }

@@ -1,3 +1,4 @@
+import { VisuallyHidden } from "@mantine/core";
 import { Link } from "react-router";
 import type { Comparison, ComparisonMetric } from "@/api/types";
 import { type Column, DataTable } from "@/components/DataTable";
@@ -221,16 +222,16 @@ function Outcomes({ comparison, metric }: { comparison: Comparison; metric: Comp
         const text = `${formatCount(count)} ${outcome}`;
         return count === 0 ? (
           <span key={outcome} title={text}>
-            <span aria-hidden="true">{sign} </span>0<span className={classes.hidden}> {outcome}</span>
+            <span aria-hidden="true">{sign} </span>0<VisuallyHidden> {outcome}</VisuallyHidden>
           </span>
         ) : (
           <Link key={outcome} to={`?${query}`} title={text}>
             <span aria-hidden="true">{sign} </span>
             {formatCount(count)}
-            <span className={classes.hidden}>
+            <VisuallyHidden>
               {" "}
               {outcome} on {metricLabel(metric)}
-            </span>
+            </VisuallyHidden>
           </Link>
         );
       })}

@@ -5,6 +5,7 @@ import { useHasRuns } from "@/api/stats";
 import type { RunGroupBy, RunStats, RunTotals } from "@/api/types";
 import { isSkewed } from "@/components/chart/series";
 import { DataTable } from "@/components/DataTable";
+import { Figures } from "@/components/Figures";
 import { FilterBar } from "@/components/filters/FilterBar";
 import { betweenSeconds, withoutFilters, withParam, withTimeRange } from "@/components/filters/filters";
 import { EmptyTime, MisdatedNote, SampledNote } from "@/components/filters/TimeNotes";
@@ -18,7 +19,6 @@ import {
   formatRuns,
   formatTime,
   formatTokens,
-  isMissing,
   UNKNOWN,
 } from "@/components/format";
 import { PageHeader } from "@/components/PageHeader";
@@ -145,28 +145,19 @@ function ChartsSkeleton() {
 }
 
 function Totals({ totals }: { totals: RunTotals }) {
-  const facts = [
-    ["Runs", formatCount(totals.count)],
-    [
-      "Failed",
-      totals.error_rate === null
-        ? formatCount(totals.error_count)
-        : `${formatCount(totals.error_count)} (${formatPercent(totals.error_rate)})`,
-    ],
-    ["Duration, p50", formatDuration(totals.duration_ms?.p50)],
-    ["Duration, p95", formatDuration(totals.duration_ms?.p95)],
-    ["Tokens", formatTokens(totals.usage?.total_tokens)],
-    ["Cost", formatCost(totals.cost_usd)],
-  ] as const;
+  const failed = formatCount(totals.error_count);
   return (
-    <dl className={classes.totals} data-testid="totals">
-      {facts.map(([label, value]) => (
-        <div key={label}>
-          <dt>{label}</dt>
-          <dd data-missing={isMissing(value) || undefined}>{value}</dd>
-        </div>
-      ))}
-    </dl>
+    <Figures
+      testId="totals"
+      of={{
+        Runs: formatCount(totals.count),
+        Failed: totals.error_rate === null ? failed : `${failed} (${formatPercent(totals.error_rate)})`,
+        "Duration, p50": formatDuration(totals.duration_ms?.p50),
+        "Duration, p95": formatDuration(totals.duration_ms?.p95),
+        Tokens: formatTokens(totals.usage?.total_tokens),
+        Cost: formatCost(totals.cost_usd),
+      }}
+    />
   );
 }
 

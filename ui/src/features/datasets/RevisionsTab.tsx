@@ -1,4 +1,4 @@
-import { Button, Checkbox, Group, Skeleton, Text } from "@mantine/core";
+import { Button, Checkbox, Group, Skeleton, Text, VisuallyHidden } from "@mantine/core";
 import { IconArrowLeft, IconArrowsExchange } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link } from "react-router";
@@ -131,7 +131,7 @@ function List({ dataset, chosen, onCompare }: ListProps) {
                         variant="subtle"
                         onClick={() => onCompare([revision - 1, revision])}
                       >
-                        Changes<span className={classes.hidden}> of revision {revision}</span>
+                        Changes<VisuallyHidden> of revision {revision}</VisuallyHidden>
                       </Button>
                     ),
                 },

@@ -1,4 +1,4 @@
-import { Alert, Button, Group, Stack, Text } from "@mantine/core";
+import { Alert, Button, Group, Stack, Text, VisuallyHidden } from "@mantine/core";
 import { IconWand } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
@@ -97,7 +97,7 @@ export function SchemaTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: b
                   disabled={suggest.isPending || update.isPending}
                   onClick={() => suggest.mutate(part)}
                 >
-                  Suggest from items<span className={classes.hidden}> for {label.toLowerCase()}</span>
+                  Suggest from items<VisuallyHidden> for {label.toLowerCase()}</VisuallyHidden>
                 </Button>
               )
             }

@@ -1,4 +1,4 @@
-import { Text } from "@mantine/core";
+import { Text, VisuallyHidden } from "@mantine/core";
 import { useMemo } from "react";
 import { Link, useSearchParams } from "react-router";
 import { usePromptUsage } from "@/api/prompts";
@@ -162,7 +162,7 @@ function UsageTable({ prompt, usage, filters }: TableProps) {
       hideHeader: true,
       cell: (version) => (
         <Link to={runsOf(prompt, version, filters)}>
-          View runs<span className={classes.hidden}> of {versionLabel(version)}</span>
+          View runs<VisuallyHidden> of {versionLabel(version)}</VisuallyHidden>
         </Link>
       ),
     },

@@ -1,4 +1,4 @@
-import { Badge, Button, Checkbox, Group, Skeleton, Text } from "@mantine/core";
+import { Badge, Button, Checkbox, Group, Skeleton, Text, VisuallyHidden } from "@mantine/core";
 import { IconArrowLeft, IconArrowsExchange, IconScale } from "@tabler/icons-react";
 import { Link } from "react-router";
 import { usePromptDiff, usePromptVersions } from "@/api/prompts";
@@ -121,7 +121,7 @@ function List({ prompt, chosen, onCompare }: ListProps) {
                         variant="subtle"
                         onClick={() => onCompare([version - 1, version])}
                       >
-                        Changes<span className={classes.hidden}> in v{version}</span>
+                        Changes<VisuallyHidden> in v{version}</VisuallyHidden>
                       </Button>
                     ),
                 },

@@ -5,6 +5,7 @@ import { useSpending } from "@/api/providers";
 import type { Spending, SpendingGroup, SpendingTotals } from "@/api/types";
 import { type ChartSeries, seriesColor } from "@/components/chart/series";
 import { DataTable } from "@/components/DataTable";
+import { Figures } from "@/components/Figures";
 import { withParam } from "@/components/filters/filters";
 import { formatCost, formatCount } from "@/components/format";
 import { PageHeader } from "@/components/PageHeader";
@@ -130,20 +131,14 @@ function Totals({ totals }: { totals: SpendingTotals }) {
   const missing = leftOut(totals);
   return (
     <div>
-      <dl className={classes.totals} data-testid="spending-totals">
-        <div>
-          <dt>Known cost</dt>
-          <dd>{costText(totals)}</dd>
-        </div>
-        <div>
-          <dt>Calls</dt>
-          <dd>{formatCount(totals.call_count)}</dd>
-        </div>
-        <div>
-          <dt>Failed</dt>
-          <dd>{formatCount(totals.failed_count)}</dd>
-        </div>
-      </dl>
+      <Figures
+        testId="spending-totals"
+        of={{
+          "Known cost": costText(totals),
+          Calls: formatCount(totals.call_count),
+          Failed: formatCount(totals.failed_count),
+        }}
+      />
       {missing.length > 0 && (
         <ul className={classes.missing} data-testid="spending-missing" aria-label="What the cost excludes">
           {missing.map((text) => (

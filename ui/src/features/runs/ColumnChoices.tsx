@@ -1,4 +1,4 @@
-import { Button, Combobox, TextInput, useCombobox } from "@mantine/core";
+import { Button, Combobox, TextInput, useCombobox, VisuallyHidden } from "@mantine/core";
 import { useDebouncedValue } from "@mantine/hooks";
 import { IconCheck } from "@tabler/icons-react";
 import { useEffect, useRef, useState } from "react";
@@ -98,7 +98,7 @@ export function ColumnChoices({ filter, layout, onChange }: ColumnChoicesProps) 
                 >
                   <IconCheck size={13} stroke={2.2} aria-hidden="true" data-on={isOn} />
                   <bdi className={classes.text}>{label}</bdi>
-                  {isOn && <span className={classes.hidden}>, shown</span>}
+                  {isOn && <VisuallyHidden>, shown</VisuallyHidden>}
                   {count !== null && (
                     <span className={classes.count} title={formatRuns(count)}>
                       {formatCount(count)}
