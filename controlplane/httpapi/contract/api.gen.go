@@ -3986,7 +3986,7 @@ type ComparisonCreate struct {
 	EquivalenceMargin *float64  `json:"equivalence_margin,omitempty"`
 	Graders           *[]Grader `json:"graders,omitempty"`
 
-	// GroupBy A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one unit of chance. Items without a value belong to no other.
+	// GroupBy A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one cluster. Items without a value belong to no other.
 	GroupBy *string `json:"group_by,omitempty"`
 
 	// MaxCostUsd The most that all calls may cost. Each call reserves its maximum first.
@@ -5218,7 +5218,7 @@ type EvalRunCreate struct {
 	DatasetId openapi_types.UUID `json:"dataset_id"`
 	Graders   *[]Grader          `json:"graders,omitempty"`
 
-	// GroupBy A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one unit of chance. Items without a value belong to no other.
+	// GroupBy A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one cluster. Items without a value belong to no other.
 	GroupBy *string `json:"group_by,omitempty"`
 
 	// ItemIds Only these items.
@@ -6617,7 +6617,7 @@ type GateCheck struct {
 	// Candidate An eval-run.
 	Candidate openapi_types.UUID `json:"candidate"`
 
-	// GroupBy A path in an item, such as `metadata.customer`: items with the same value there belong together, and count as one unit of chance. Default: that of the candidate.
+	// GroupBy A path in an item, such as `metadata.customer`: items with the same value there belong together, and count as one cluster. Default: that of the candidate.
 	GroupBy *string `json:"group_by,omitempty"`
 
 	// Margin How much worse the candidate may be, in units of the metric. At most 1 for scores and `failures`: 0.05 are 5 points. Default: the margin at which these items let a system that did not change pass in 80 % of cases, rounded up to half a point, and at most 5 points; for `cost_usd` and `output_tokens` in per cent of the baseline's mean.
@@ -12025,7 +12025,7 @@ type RankEvalRunsParams struct {
 	// Metric A score that all of them have, or `cost_usd`, `output_tokens` or `failures`. Default: the primary metric of the first.
 	Metric *string `form:"metric,omitempty" json:"metric,omitempty"`
 
-	// GroupBy As of an eval-run: items with the same value at this path belong together, and count as one unit of chance. Default: the path of the eval-runs, if it is the same for all.
+	// GroupBy As of an eval-run: items with the same value at this path belong together, and count as one cluster. Default: the path of the eval-runs, if it is the same for all.
 	GroupBy *string `form:"group_by,omitempty" json:"group_by,omitempty"`
 }
 

@@ -34,7 +34,7 @@ export function hasEnded({ status }: Pick<Comparison, "status">): boolean {
 }
 
 /** Whether a comparison or an eval-run has ended and its result is there: a cancelled one is summarized a little later. */
-export function isSettled({ status, summary }: { status: Comparison["status"]; summary: unknown }): boolean {
+export function isFinal({ status, summary }: { status: Comparison["status"]; summary: unknown }): boolean {
   return hasEnded({ status }) && (status === "failed" || summary !== null);
 }
 
@@ -49,7 +49,7 @@ export function useComparisons(projectId: string, selection: ComparisonSelection
           signal,
         }),
       ),
-    { isOpen: (row) => !isSettled(row), every: POLL },
+    { isOpen: (row) => !isFinal(row), every: POLL },
   );
 }
 
@@ -59,7 +59,7 @@ export function useComparison(comparisonId: string) {
     queryKey: keys.comparison.detail(comparisonId),
     queryFn: ({ signal }) => fetchComparison(comparisonId, signal),
     refetchInterval: ({ state }) =>
-      state.data === undefined || isSettled(state.data) || state.error ? false : POLL,
+      state.data === undefined || isFinal(state.data) || state.error ? false : POLL,
   });
 }
 

@@ -1,6 +1,6 @@
 import { keepPreviousData, useMutation, useQuery } from "@tanstack/react-query";
 import { client, unwrap, unwrapExact } from "./client";
-import { isSettled } from "./comparisons";
+import { isFinal } from "./comparisons";
 import { useDraftQuery } from "./draftQuery";
 import { useInvalidatingMutation } from "./mutation";
 import { ITEMS_PAGE, useListPages } from "./paging";
@@ -32,7 +32,7 @@ export function useEvalRuns(projectId: string, selection: EvalRunSelection) {
           signal,
         }),
       ),
-    { isOpen: (row) => !isSettled(row), every: POLL },
+    { isOpen: (row) => !isFinal(row), every: POLL },
   );
 }
 
@@ -67,7 +67,7 @@ export function useEvalRun(evalRunId: string) {
     queryKey: keys.evalRun.detail(evalRunId),
     queryFn: ({ signal }) => fetchEvalRun(evalRunId, signal),
     refetchInterval: ({ state }) =>
-      state.data === undefined || isSettled(state.data) || state.error ? false : POLL,
+      state.data === undefined || isFinal(state.data) || state.error ? false : POLL,
   });
 }
 

@@ -7,7 +7,7 @@ import { silence } from "./requests";
 /** The waits before the retries, in ms. The last one repeats. */
 const WAITS = [2_000, 4_000, 8_000, 15_000];
 /** How long the server may owe any answer, or have nothing to say, before it is asked for a sign, in ms. */
-const OWED_MS = 2_000;
+const WAITING_MS = 2_000;
 const IDLE_MS = 5_000;
 
 /** What keeps the page from current data. */
@@ -61,8 +61,8 @@ export function useOutage(): { outage: Outage | null; retry: () => void } {
 
   useEffect(() => {
     const timer = setInterval(() => {
-      const { owed, idle } = silence();
-      if (document.hidden || (owed < OWED_MS && idle < IDLE_MS)) return;
+      const { waiting, idle } = silence();
+      if (document.hidden || (waiting < WAITING_MS && idle < IDLE_MS)) return;
       const me = cache.find({ queryKey: keys.session.me });
       if (me?.isActive() && me.state.fetchStatus === "idle" && !isOutage(me.state.error))
         void queryClient.refetchQueries({ queryKey: me.queryKey });

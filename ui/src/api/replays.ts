@@ -23,7 +23,7 @@ export type ReplayDraft = Omit<ReplayCreate, "controls" | "treatments" | "allow_
  * Whether nothing more happens to a replay by itself: it has ended, and has its verdict or failed. One that was cancelled with its batch gets
  * no verdict.
  */
-export function isReplaySettled({
+export function isReplayFinal({
   status,
   verdict,
   batch_id,
@@ -45,7 +45,7 @@ export function useReplays(projectId: string, selection: ReplaySelection) {
           signal,
         }),
       ),
-    { isOpen: (row) => !isReplaySettled(row), every: POLL },
+    { isOpen: (row) => !isReplayFinal(row), every: POLL },
   );
 }
 
@@ -71,7 +71,7 @@ export function useReplay(replayId: string) {
     queryFn: ({ signal }) =>
       unwrap(client.GET("/v1/replays/{replay_id}", { params: { path: { replay_id: replayId } }, signal })),
     refetchInterval: ({ state }) =>
-      state.data === undefined || isReplaySettled(state.data) || state.error ? false : POLL,
+      state.data === undefined || isReplayFinal(state.data) || state.error ? false : POLL,
   });
 }
 

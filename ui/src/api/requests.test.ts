@@ -71,15 +71,15 @@ describe("fetchInTime", () => {
     expect(isSilence(await pending)).toBe(true);
   });
 
-  it("knows for how long the server owes an answer", async () => {
+  it("knows for how long a request has waited", async () => {
     hang();
     noteAnswer();
     await vi.advanceTimersByTimeAsync(1_000);
     const pending = fetchInTime(new Request("http://looptrace/v1/datasets")).catch(() => {});
     await vi.advanceTimersByTimeAsync(3_000);
-    expect(silence()).toEqual({ owed: 3_000, idle: 4_000 });
+    expect(silence()).toEqual({ waiting: 3_000, idle: 4_000 });
     noteAnswer();
-    expect(silence()).toEqual({ owed: 0, idle: 0 });
+    expect(silence()).toEqual({ waiting: 0, idle: 0 });
     await vi.advanceTimersByTimeAsync(60_000);
     await pending;
     noteLoss();

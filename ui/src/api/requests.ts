@@ -37,11 +37,11 @@ export function noteLoss(): void {
   contact.last = 0;
 }
 
-/** For how long the server has owed an answer, or has had nothing to say, in ms. */
-export function silence(): { owed: number; idle: number } {
+/** For how long a request has waited for the server, or has had nothing to say, in ms. */
+export function silence(): { waiting: number; idle: number } {
   const now = Date.now();
   const unanswered = [...contact.waiting].map(({ since }) => since).filter((since) => since > contact.last);
-  return { owed: unanswered.length > 0 ? now - Math.min(...unanswered) : 0, idle: now - contact.last };
+  return { waiting: unanswered.length > 0 ? now - Math.min(...unanswered) : 0, idle: now - contact.last };
 }
 
 /** How long to wait until the answer to a request begins, in ms; null for as long as it takes. */

@@ -184,7 +184,7 @@ export function useRecentRuns(filter: RunFilter) {
 }
 
 /** Spans may still arrive for a while after the run has ended. */
-const SETTLE_MS = 30_000;
+const LATE_SPANS_MS = 30_000;
 
 /** GET /v1/runs/{run_id}. Polls while the run is running or has just changed. */
 export function useRun(projectId: string, runId: string) {
@@ -200,8 +200,8 @@ export function useRun(projectId: string, runId: string) {
     refetchInterval: (query) => {
       const run = query.state.data;
       if (!run) return false;
-      const settled = Date.now() - Date.parse(run.received_at) > SETTLE_MS;
-      return run.status === "running" || !settled ? LIVE_INTERVAL_MS : false;
+      const hasAll = Date.now() - Date.parse(run.received_at) > LATE_SPANS_MS;
+      return run.status === "running" || !hasAll ? LIVE_INTERVAL_MS : false;
     },
   });
 }

@@ -1964,8 +1964,8 @@ export interface paths {
         put?: never;
         /**
          * Try a judge on a few outputs
-         * @description Asks the judge once for each sample and once for its canary, and shows what it was sent. Stores no vote; the calls are paid, and
-         *     each is a run of the source `evaluation`.
+         * @description Asks the judge once for each sample and once for its canary, a made-up output that orders it to give the best score. Shows what it
+         *     was sent. Stores no vote; the calls are paid, and each is a run of the source `evaluation`.
          *
          *     Needs the scope `prompts:read` for a prompt of the registry.
          *
@@ -3662,7 +3662,7 @@ export interface paths {
         /**
          * Score runs as they come
          * @description A rule takes a share of the runs that match `run_filter`, once they have ended and nothing of them was written for half a minute, and
-         *     scores each once with `graders` and `panels`. The scores land on the run, with the names of the graders and panels. Only runs
+         *     scores each once with `graders` and `panels`. The run gets the scores, with the names of the graders and panels. Only runs
          *     that end after the rule was made are taken; for those before, start an eval-run with a `run_filter`.
          *
          *     Whether a run is in the sample depends on its id and the rule only. A run that is in the sample is counted for ever, whatever becomes of
@@ -4857,7 +4857,7 @@ export interface components {
              * @default true
              */
             cache: boolean;
-            /** @description A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one unit of chance. Items without a value belong to no other. */
+            /** @description A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one cluster. Items without a value belong to no other. */
             group_by?: string;
             /** @description The panel or grader that decides the outcome of items, or a score of an eval-run. Default: the first panel, else the first grader. */
             primary_metric?: string;
@@ -6205,7 +6205,7 @@ export interface components {
              * @default true
              */
             cache: boolean;
-            /** @description A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one unit of chance. Items without a value belong to no other. */
+            /** @description A path in an item, such as `metadata.customer` or `input.document`: items with the same value there belong together, as those of a customer, a conversation or a document, and count as one cluster. Items without a value belong to no other. */
             group_by?: string;
             /**
              * @description What happens to items that cannot be rendered.
@@ -6540,7 +6540,7 @@ export interface components {
              * @default false
              */
             repeated: boolean;
-            /** @description A path in an item, such as `metadata.customer`: items with the same value there belong together, and count as one unit of chance. Default: that of the candidate. */
+            /** @description A path in an item, such as `metadata.customer`: items with the same value there belong together, and count as one cluster. Default: that of the candidate. */
             group_by?: string;
         };
         GateDecision: {
@@ -13504,7 +13504,7 @@ export interface operations {
                 eval_run_id: string[];
                 /** @description A score that all of them have, or `cost_usd`, `output_tokens` or `failures`. Default: the primary metric of the first. */
                 metric?: string;
-                /** @description As of an eval-run: items with the same value at this path belong together, and count as one unit of chance. Default: the path of the eval-runs, if it is the same for all. */
+                /** @description As of an eval-run: items with the same value at this path belong together, and count as one cluster. Default: the path of the eval-runs, if it is the same for all. */
                 group_by?: string;
             };
             header?: never;

@@ -22,8 +22,8 @@ const CREATE = "create";
 export function DatasetChoice({ projectId, value, onChange, mayCreate = true, error }: Props) {
   const [text, setText] = useState(value?.name ?? "");
   const search = text.trim();
-  const [settled] = useDebouncedValue(value ? "" : search, 200);
-  const query = useDatasetChoice(projectId, settled);
+  const [debounced] = useDebouncedValue(value ? "" : search, 200);
+  const query = useDatasetChoice(projectId, debounced);
   const create = useCreateDataset(projectId);
   const combobox = useCombobox({ onDropdownClose: () => combobox.resetSelectedOption() });
   const datasets = query.data?.data ?? [];
@@ -31,7 +31,7 @@ export function DatasetChoice({ projectId, value, onChange, mayCreate = true, er
     mayCreate &&
     search !== "" &&
     !value &&
-    settled === search &&
+    debounced === search &&
     !datasets.some(({ name }) => name === search);
   const choose = (dataset: Dataset) => {
     setText(dataset.name);

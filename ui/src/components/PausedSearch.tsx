@@ -13,7 +13,7 @@ interface Props {
 /** A SearchBox that searches after a pause in typing. */
 export function PausedSearch({ label, placeholder, value, onChange }: Props) {
   const [text, setText] = useState(value);
-  const [settled] = useDebouncedValue(text.trim(), 200);
+  const [debounced] = useDebouncedValue(text.trim(), 200);
   // Another address: the back button, or a cleared filter.
   const [seen, setSeen] = useState(value);
   if (value !== seen) {
@@ -22,7 +22,7 @@ export function PausedSearch({ label, placeholder, value, onChange }: Props) {
   }
   // biome-ignore lint/correctness/useExhaustiveDependencies: only a pause in typing searches
   useEffect(() => {
-    if (settled !== value && settled === text.trim()) onChange(settled);
-  }, [settled]);
+    if (debounced !== value && debounced === text.trim()) onChange(debounced);
+  }, [debounced]);
   return <SearchBox label={label} placeholder={placeholder} value={text} onChange={setText} />;
 }

@@ -27,8 +27,10 @@ const VERSIONS = 100;
 /** Finds a prompt by its name, and one of its versions. */
 export function PromptPicker({ projectId, value, onChange, label, placeholder }: Props) {
   const [search, setSearch] = useState("");
-  const [settled] = useDebouncedValue(search.trim(), 200);
-  const query = usePrompts(projectId, { search: settled === value?.name ? undefined : settled || undefined });
+  const [debounced] = useDebouncedValue(search.trim(), 200);
+  const query = usePrompts(projectId, {
+    search: debounced === value?.name ? undefined : debounced || undefined,
+  });
   const prompts = (query.data?.pages[0]?.data ?? []).filter(({ latest_version: latest }) => latest !== null);
   const chosen = usePromptNamed(projectId, value?.name ?? "");
   const names = prompts.map(({ name }) => name);

@@ -386,7 +386,7 @@ export class ValuesError extends Error {
   }
 }
 
-/** The messages of a version with all values, and what was given in vain. Throws a ValuesError or a TemplateSyntaxError. */
+/** The messages of a version with all values, and the given values that it does not name. Throws a ValuesError or a TemplateSyntaxError. */
 export function renderVersion(version: Version, values: Values): { messages: Message[]; unused: string[] } {
   const { missing = "error" } = version;
   const declared = version.variables ?? {};

@@ -42,7 +42,7 @@ class Api:
     error: ClassVar[type[ApiError]]
     not_found: ClassVar[type[ApiError]]
     scopes: ClassVar[Mapping[str, str]]
-    doubt: ClassVar[str]
+    uncertain: ClassVar[str]
 
     def __init__(self, config: Config) -> None:
         if config.web_url is None:
@@ -103,7 +103,7 @@ class Api:
             pause = max(pause, asked)
             if time.monotonic() + pause >= end:
                 if perhaps_written:
-                    failure.args = (f"{failure}; {self.doubt}",)
+                    failure.args = (f"{failure}; {self.uncertain}",)
                 raise failure
             time.sleep(pause)
             pause = min(pause * 2, _MAX_PAUSE)

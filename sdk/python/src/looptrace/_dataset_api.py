@@ -20,4 +20,4 @@ class DatasetApi(Api):
     error = DatasetError
     not_found = DatasetNotFound
     scopes = MappingProxyType({"GET": "the scope datasets:read", "POST": "the scope datasets:write"})
-    doubt = "it may have been written: compare the dataset's newest revision"
+    uncertain = "it may have been written: compare the dataset's newest revision"

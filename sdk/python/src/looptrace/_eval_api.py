@@ -34,7 +34,7 @@ class EvaluationApi(Api):
     error = EvaluationError
     not_found = EvaluationNotFound
     scopes = MappingProxyType({"GET": "the scope evals:read", "POST": _SCOPES})
-    doubt = "it may have been written"
+    uncertain = "it may have been written"
 
     def scopes_of(self, method: str, path: str) -> str:
         return self.scopes["GET" if path == _CHECK else method]

@@ -99,7 +99,7 @@ def gate(
             score; the result's margin says it. "extend" keeps that of the first look.
         branch: The branch of the baseline. Default: the one that a pull request is for, else main.
         group_by: A path in an item, such as "metadata.customer": items with the same value there belong together and
-            count as one unit of chance. Default: that of the candidate.
+            count as one cluster. Default: that of the candidate.
         on_inconclusive: "fail", "warn" (it passes, and the log says so), or "extend": the tasks run again, until it is
             decided, there are max_repeats, or no number of repeats would decide it, which the log says. The candidate
             must be an Evaluation of this program then. A baseline that is one, too, gets the same repeats.

@@ -110,7 +110,7 @@ def evaluate(
         metadata: Of the eval-run.
         primary_metric: The score that decides whether an item is scored. Default: the first grader.
         group_by: A path in an item, such as "metadata.customer" or "input.document". Items with the same value there
-            belong together and count as one unit of chance in intervals, and in gates of the Evaluation.
+            belong together and count as one cluster in intervals, and in gates of the Evaluation.
         branch: Default: that of the CI job, else of git.
         commit: Likewise.
 

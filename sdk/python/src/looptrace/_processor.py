@@ -201,7 +201,7 @@ class QueueProcessor(SpanProcessor):
         self._closed = False
         self._last_attempt = False
         self._idle = False
-        self._hurry = 0
+        self._flushing = 0
         self._failures = 0
 
     @property
@@ -287,7 +287,7 @@ class QueueProcessor(SpanProcessor):
             failures = self._failures
             if self._thread is None:
                 return not self._waiting
-            self._hurry += 1
+            self._flushing += 1
             self._idle = False
             self._changed.notify_all()
             try:
@@ -298,7 +298,7 @@ class QueueProcessor(SpanProcessor):
                     self._changed.wait(left)
                 return True
             finally:
-                self._hurry -= 1
+                self._flushing -= 1
 
     def force_flush(self, timeout_millis: int = 30_000) -> bool:
         return self.flush(min(timeout_millis / 1000, self._timeout))
@@ -362,7 +362,7 @@ class QueueProcessor(SpanProcessor):
                     outcome = (self._probe() if attempt else None) or self._send(parts)
                 except BaseException as error:  # noqa: BLE001 - nothing may end the thread
                     failed("send spans", error)
-                    self._settle(sum(map(len, parts)), f"{type(error).__name__}: {text_of(error)}")
+                    self._record_outcome(sum(map(len, parts)), f"{type(error).__name__}: {text_of(error)}")
                     outcome, parts = None, []
                 if outcome is None:
                     attempt = 0
@@ -380,7 +380,7 @@ class QueueProcessor(SpanProcessor):
         with self._changed:
             since: float | None = None
             while not self._closed:
-                if self._waiting and (self._hurry or len(self._waiting) >= self._limits.batch_spans):
+                if self._waiting and (self._flushing or len(self._waiting) >= self._limits.batch_spans):
                     break
                 if not self._waiting:
                     since, self._idle = None, True
@@ -410,7 +410,7 @@ class QueueProcessor(SpanProcessor):
                 span = rewriter.span(span)
         except BaseException as error:  # noqa: BLE001 - of the program, such as sys.exit for a name
             failed("rewrite a span", error)
-            self._settle(1, "they could not be read")
+            self._record_outcome(1, "they could not be read")
             return None
         return span
 
@@ -434,7 +434,7 @@ class QueueProcessor(SpanProcessor):
             session.begin()
             if _export(exporter, session, part := parts[-1]):
                 parts.pop()
-                self._settle(len(part))
+                self._record_outcome(len(part))
             elif session.is_retryable:
                 return session
             elif len(part) > 1 and (session.status == _TOO_LARGE or not session.sent):
@@ -442,10 +442,10 @@ class QueueProcessor(SpanProcessor):
                 parts[-1:] = [part[half:], part[:half]]
             else:
                 parts.pop()
-                self._settle(len(part), session.problem or "they could not be encoded")
+                self._record_outcome(len(part), session.problem or "they could not be encoded")
         return None
 
-    def _settle(self, count: int, problem: str | None = None) -> None:
+    def _record_outcome(self, count: int, problem: str | None = None) -> None:
         """Takes note that spans were accepted, or lost to a problem."""
         with self._lock:
             # None is left after close, which has counted them.
@@ -476,16 +476,16 @@ class QueueProcessor(SpanProcessor):
         until = time.monotonic() + pause
         with self._changed:
             self._failures += 1
-            hurry, is_first = self._hurry, self._is_first("unavailable")
+            flushing, is_first = self._flushing, self._is_first("unavailable")
             self._changed.notify_all()
         if is_first:
             warn("spans cannot be sent and stay in the queue (logged once): %s", outcome.problem)
         with self._changed:
             while not self._closed and (left := until - time.monotonic()) > 0:
                 self._changed.wait(left)
-                if self._hurry > hurry:  # flush was called
+                if self._flushing > flushing:  # flush was called
                     break
-                hurry = self._hurry
+                flushing = self._flushing
             again = not self._last_attempt
             self._last_attempt = self._closed
             return again

@@ -37,7 +37,7 @@ class ReplayApi(Api):
     error = ReplayError
     not_found = ReplayNotFound
     scopes = MappingProxyType({"GET": "the scope replays:read", "POST": "the scopes replays:write and runs:read"})
-    doubt = "it may have been made: see the page Replays"
+    uncertain = "it may have been made: see the page Replays"
 
 
 @dataclass(frozen=True)

@@ -45,7 +45,7 @@ class WorkApi(Api):
     error = WorkError
     not_found = WorkNotFound
     scopes = MappingProxyType({"GET": "the scopes datasets:read, evals:read and replays:read"})
-    doubt = "it may have been cancelled: list it again"
+    uncertain = "it may have been cancelled: list it again"
 
     def scopes_of(self, method: str, path: str) -> str:
         if method == "GET":

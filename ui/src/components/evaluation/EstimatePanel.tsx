@@ -8,7 +8,7 @@ import { Updating } from "@/components/Updating";
 import { estimatedCalls, estimatedCost, itemsText } from "./estimate";
 import { Sentence } from "./Sentence";
 import classes from "./StartForm.module.css";
-import type { Settled } from "./useSettled";
+import type { DebouncedRequest } from "./useDebouncedRequest";
 
 export interface EstimateQuery {
   data: EvaluationEstimate | undefined;
@@ -21,7 +21,7 @@ interface Props {
   query: EstimateQuery;
   /** Whether there is something to estimate. */
   isReady: boolean;
-  settled: Pick<Settled<unknown>, "isCurrent" | "margin" | "setMargin">;
+  debounced: Pick<DebouncedRequest<unknown>, "isCurrent" | "margin" | "setMargin">;
   /** What to do first while there is nothing to estimate. */
   hint: string;
   /** Whether items that can't be rendered are skipped. */
@@ -36,9 +36,9 @@ interface Props {
 
 /** What a comparison will do and may cost, and which items don't fit. */
 export function EstimatePanel(props: Props) {
-  const { query, isReady, settled, hint, skips, hasGraders, missing, startError, isSingle } = props;
+  const { query, isReady, debounced, hint, skips, hasGraders, missing, startError, isSingle } = props;
   const { data, error } = query;
-  const isStale = !settled.isCurrent || query.isPlaceholderData;
+  const isStale = !debounced.isCurrent || query.isPlaceholderData;
   return (
     <div className={classes.estimate} data-testid="estimate" aria-live="polite">
       <h2>Estimate{isReady && isStale && <Updating />}</h2>
@@ -71,8 +71,8 @@ export function EstimatePanel(props: Props) {
                 min={0.01}
                 max={100}
                 clampBehavior="none"
-                value={settled.margin}
-                onChange={(margin) => settled.setMargin(String(margin))}
+                value={debounced.margin}
+                onChange={(margin) => debounced.setMargin(String(margin))}
               />
             </>
           )}

@@ -14,7 +14,7 @@ import type { EvaluationDraft } from "./evaluationDraft";
 import { GroupBy } from "./GroupBy";
 import { groupPaths } from "./groups";
 import classes from "./StartForm.module.css";
-import type { Settled } from "./useSettled";
+import type { DebouncedRequest } from "./useDebouncedRequest";
 
 /** The words of one kind of evaluation. */
 export interface EvaluationWords {
@@ -60,7 +60,7 @@ interface Props {
   /** Why it isn't started here. Then there is nothing to score either. */
   elsewhere?: string;
   estimate: EstimateQuery;
-  settled: Settled<unknown>;
+  debounced: DebouncedRequest<unknown>;
   /** Whether there is a request. */
   isReady: boolean;
   /** How many fields are still wrong, once someone tried to start it. */
@@ -73,7 +73,7 @@ interface Props {
 /** The form of a comparison or an eval-run, with what it may cost. */
 export function EvaluationForm(props: Props) {
   const { testId, words, projectId, providers, notice, draft, items, errors, isSingle } = props;
-  const { targetModels, children, elsewhere, estimate, settled, isReady, missing, start, onChange } = props;
+  const { targetModels, children, elsewhere, estimate, debounced, isReady, missing, start, onChange } = props;
   const navigate = useNavigate();
   const names = draft.graders.map(({ name }) => name).filter((name) => name.trim() !== "");
   return (
@@ -151,7 +151,7 @@ export function EvaluationForm(props: Props) {
               <EstimatePanel
                 query={estimate}
                 isReady={isReady}
-                settled={settled}
+                debounced={debounced}
                 hint={words.hint}
                 isSingle={isSingle}
                 skips={draft.skipIncompatible}

@@ -1,7 +1,7 @@
 import { useState } from "react";
 import { errorsOf, type FormErrors, shownEarly } from "@/components/formErrors";
 import type { EstimateQuery } from "./EstimatePanel";
-import type { Settled } from "./useSettled";
+import type { DebouncedRequest } from "./useDebouncedRequest";
 
 interface Started {
   id: string;
@@ -16,7 +16,7 @@ interface Create<Body> {
 /** What the form of a comparison and that of an eval-run have in common: their errors, and how they start. */
 export function useStart<Body>(
   request: { body: Body | null; errors: FormErrors },
-  settled: Settled<Body>,
+  debounced: DebouncedRequest<Body>,
   estimate: EstimateQuery,
   create: Create<Body>,
   onStarted: (id: string) => void,
@@ -26,12 +26,12 @@ export function useStart<Body>(
   const isReady = request.body !== null;
   const errors: FormErrors = {
     ...(isChecked ? request.errors : shownEarly(request.errors)),
-    ...errorsOf(isReady && request.body === settled.body ? estimate.error : null),
+    ...errorsOf(isReady && request.body === debounced.body ? estimate.error : null),
     ...errorsOf(create.error),
   };
   const props = {
     estimate,
-    settled,
+    debounced,
     isReady,
     missing: isChecked ? Object.keys(request.errors).length : 0,
     start: create,

@@ -12,8 +12,8 @@ import {
   readyConfiguration,
 } from "@/components/configuration/configurationDraft";
 import { EvaluationForm, type EvaluationWords } from "@/components/evaluation/EvaluationForm";
+import { useDebouncedRequest } from "@/components/evaluation/useDebouncedRequest";
 import { useSample } from "@/components/evaluation/useSample";
-import { useSettled } from "@/components/evaluation/useSettled";
 import { useStart } from "@/components/evaluation/useStart";
 import { errorsOf } from "@/components/formErrors";
 import { gradersOf } from "@/components/graders/graderDraft";
@@ -62,19 +62,19 @@ export function ComparisonForm({ projectId, providers, start, notice, onStarted 
     return { a: ready(draft.a), b: ready(draft.b) };
   }, [draft.a, draft.b, versions, providers]);
   const request = useMemo(() => requestOf(projectId, draft, sides), [projectId, draft, sides]);
-  const settled = useSettled(request.body);
-  const estimate = useComparisonEstimate(settled.body, settled.goal);
+  const debounced = useDebouncedRequest(request.body);
+  const estimate = useComparisonEstimate(debounced.body, debounced.goal);
   // The estimate checks the graders, too, once the rest is complete.
   const graders = useMemo(
     () => (request.body === null ? gradersOf(draft.graders) : null),
     [request.body, draft.graders],
   );
-  const [settledGraders] = useDebouncedValue(graders, 600);
-  const check = useGraderCheck(settledGraders && { project_id: projectId, graders: settledGraders });
+  const [debouncedGraders] = useDebouncedValue(graders, 600);
+  const check = useGraderCheck(debouncedGraders && { project_id: projectId, graders: debouncedGraders });
   const create = useCreateComparison(projectId);
-  const { errors: found, props } = useStart(request, settled, estimate, create, onStarted);
+  const { errors: found, props } = useStart(request, debounced, estimate, create, onStarted);
   const errors = {
-    ...errorsOf(graders !== null && graders === settledGraders ? check.error : null),
+    ...errorsOf(graders !== null && graders === debouncedGraders ? check.error : null),
     ...found,
   };
   const items = useSample(draft);

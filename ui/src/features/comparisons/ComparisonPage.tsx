@@ -6,7 +6,7 @@ import { Link, useParams } from "react-router";
 import {
   downloadComparison,
   hasEnded,
-  isSettled,
+  isFinal,
   useCancelComparison,
   useComparison,
   useDeleteComparison,
@@ -62,7 +62,7 @@ function View({ comparison, problem }: Props) {
   const mayWrite = allows(useProject(), "evals:write");
   const [isReporting, setReporting] = useState(false);
   const saveJUnit = useMutation({ mutationFn: () => downloadComparison(comparison, "junit") });
-  useWhenEnded(isSettled(comparison), [keys.comparisons.all(projectId), keys.comparison.all(comparison.id)]);
+  useWhenEnded(isFinal(comparison), [keys.comparisons.all(projectId), keys.comparison.all(comparison.id)]);
   const mayResume = isResumable(comparison);
   return (
     <EvaluationPage

@@ -1,6 +1,6 @@
 import { Alert } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
-import { hasEnded, isSettled } from "@/api/comparisons";
+import { hasEnded, isFinal } from "@/api/comparisons";
 import type { Comparison } from "@/api/types";
 import { Accounting } from "@/components/evaluation/Accounting";
 import classes from "@/components/evaluation/Evaluation.module.css";
@@ -46,7 +46,7 @@ export function ResultTab({ comparison, mayResume }: { comparison: Comparison; m
           {mayResume && <div>Then resume the comparison. Stored results are kept.</div>}
         </Alert>
       )}
-      {hasEnded(comparison) && !isSettled(comparison) && (
+      {hasEnded(comparison) && !isFinal(comparison) && (
         <Notice>Cancelled. Calculating the result from the outputs so far.</Notice>
       )}
       {summary && <Verdicts comparison={comparison} />}

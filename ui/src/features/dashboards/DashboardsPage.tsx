@@ -219,7 +219,7 @@ function Charts({ stats, params, projectId, asTables, onParams }: ChartsProps) {
                   times={times}
                   bucketSeconds={stats.bucket_seconds}
                   series={chart.series}
-                  // Bars have lengths, which a logarithmic axis without zero would falsify.
+                  // Bars have lengths, which a logarithmic axis without zero would distort.
                   shape={isLog(chart) ? "lines" : chart.shape}
                   isLog={isLog(chart)}
                   height={HEIGHT}

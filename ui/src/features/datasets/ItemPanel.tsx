@@ -34,25 +34,25 @@ interface PanelProps {
 }
 
 /** Asks before edits are lost. */
-function useGuard(isDirty: boolean) {
-  const [leave, setLeave] = useState<(() => void) | null>(null);
-  const guard = (act: () => void) => () => (isDirty ? setLeave(() => act) : act());
-  const question = leave && (
+function useUnsavedChanges(isDirty: boolean) {
+  const [pending, setPending] = useState<(() => void) | null>(null);
+  const confirmFirst = (act: () => void) => () => (isDirty ? setPending(() => act) : act());
+  const confirmation = pending && (
     <ConfirmDialog
       title="Discard your changes?"
       action="Discard changes"
       closeLabel="Keep editing"
       mutation={{ isPending: false, error: null }}
       onConfirm={() => {
-        setLeave(null);
-        leave();
+        setPending(null);
+        pending();
       }}
-      onClose={() => setLeave(null)}
+      onClose={() => setPending(null)}
     >
       The item has changes that are not saved.
     </ConfirmDialog>
   );
-  return { guard, question };
+  return { confirmFirst, confirmation };
 }
 
 const SIZE = "min(860px, 100vw)";
@@ -62,7 +62,7 @@ export function NewItemPanel({ dataset, known, onClose, onOpen }: PanelProps) {
   const add = useAddItem(dataset);
   const [draft, setDraft] = useState<ItemDraft>(emptyDraft);
   const [note, setNote] = useState("");
-  const { guard, question } = useGuard(isEdited(emptyDraft, draft));
+  const { confirmFirst, confirmation } = useUnsavedChanges(isEdited(emptyDraft, draft));
   const submit = () => {
     const { content } = readDraft(draft);
     add.mutate(
@@ -71,7 +71,7 @@ export function NewItemPanel({ dataset, known, onClose, onOpen }: PanelProps) {
     );
   };
   return (
-    <SidePanel title="New item" size={SIZE} onClose={guard(onClose)}>
+    <SidePanel title="New item" size={SIZE} onClose={confirmFirst(onClose)}>
       <ItemForm
         draft={draft}
         onChange={(changed) => {
@@ -86,9 +86,9 @@ export function NewItemPanel({ dataset, known, onClose, onOpen }: PanelProps) {
         action="Add item"
         isDirty
         onSubmit={submit}
-        onCancel={guard(onClose)}
+        onCancel={confirmFirst(onClose)}
       />
-      {question}
+      {confirmation}
     </SidePanel>
   );
 }
@@ -139,7 +139,9 @@ export function ItemPanel(props: ItemPanelProps) {
       setEdit({ base, before, draft: draftOf(before) });
     },
   });
-  const { guard, question } = useGuard(edit !== null && isEdited(draftOf(edit.before), edit.draft));
+  const { confirmFirst, confirmation } = useUnsavedChanges(
+    edit !== null && isEdited(draftOf(edit.before), edit.draft),
+  );
   const isConflict = update.error instanceof ApiError && update.error.problem?.code === "stale_base_revision";
 
   const save = (base: number) => {
@@ -159,7 +161,7 @@ export function ItemPanel(props: ItemPanelProps) {
   return (
     <SidePanel
       size={SIZE}
-      onClose={guard(onClose)}
+      onClose={confirmFirst(onClose)}
       title={
         <Group gap={6} wrap="nowrap">
           <Step
@@ -167,14 +169,14 @@ export function ItemPanel(props: ItemPanelProps) {
             icon={IconChevronLeft}
             to={listed[at - 1]}
             onOpen={onOpen}
-            guard={guard}
+            confirmFirst={confirmFirst}
           />
           <Step
             label="Next item"
             icon={IconChevronRight}
             to={at < 0 ? undefined : listed[at + 1]}
             onOpen={onOpen}
-            guard={guard}
+            confirmFirst={confirmFirst}
           />
           <span>{item ? (item.key ?? "Item without a key") : "Item"}</span>
         </Group>
@@ -195,7 +197,7 @@ export function ItemPanel(props: ItemPanelProps) {
           action="Save"
           isDirty={isEdited(draftOf(edit.before), edit.draft)}
           onSubmit={() => save(edit.base)}
-          onCancel={guard(() => setEdit(null))}
+          onCancel={confirmFirst(() => setEdit(null))}
         />
       ) : (
         <QueryState query={{ ...query, data: item }} skeleton={<Skeleton h={240} />}>
@@ -231,7 +233,7 @@ export function ItemPanel(props: ItemPanelProps) {
           )}
         </QueryState>
       )}
-      {question}
+      {confirmation}
       {isDeleting && item && (
         <RemoveItemDialog
           dataset={dataset}
@@ -270,10 +272,10 @@ interface StepProps {
   icon: typeof IconChevronLeft;
   to: DatasetItem | undefined;
   onOpen: (itemId: string) => void;
-  guard: (act: () => void) => () => void;
+  confirmFirst: (act: () => void) => () => void;
 }
 
-function Step({ label, icon: Shape, to, onOpen, guard }: StepProps) {
+function Step({ label, icon: Shape, to, onOpen, confirmFirst }: StepProps) {
   return (
     <Tooltip label={label}>
       <ActionIcon
@@ -281,7 +283,7 @@ function Step({ label, icon: Shape, to, onOpen, guard }: StepProps) {
         color="gray"
         aria-label={label}
         disabled={!to}
-        onClick={guard(() => to && onOpen(to.id))}
+        onClick={confirmFirst(() => to && onOpen(to.id))}
       >
         <Shape size={16} />
       </ActionIcon>

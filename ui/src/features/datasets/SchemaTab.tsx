@@ -12,7 +12,7 @@ import { ProblemPanel } from "@/components/ProblemPanel";
 import classes from "./Datasets.module.css";
 import { inferSchema } from "./inferSchema";
 import { SchemaField } from "./SchemaField";
-import { type Misfit, readMisfit, readSchema, schemaText } from "./schemaText";
+import { readSchema, readViolation, schemaText, type Violation } from "./schemaText";
 
 /** How many items a suggestion reads. */
 const SAMPLE = 100;
@@ -34,9 +34,9 @@ export function SchemaTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: b
   const read = { input: readSchema(texts.input), reference_output: readSchema(texts.reference_output) };
   const edited = PARTS.filter(({ part }) => texts[part].trim() !== stored[part].trim());
   const problem = update.error instanceof ApiError ? update.error.problem : null;
-  const misfits = (problem?.errors ?? []).flatMap(({ location, message }) => {
-    const misfit = readMisfit(message);
-    return misfit ? [{ ...misfit, location }] : [];
+  const violations = (problem?.errors ?? []).flatMap(({ location, message }) => {
+    const violation = readViolation(message);
+    return violation ? [{ ...violation, location }] : [];
   });
   const set = (part: keyof typeof texts, text: string) => {
     // The outcome of a save under way must still be told.
@@ -83,7 +83,8 @@ export function SchemaTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: b
             error={
               read[part].error ??
               problem?.errors?.find(
-                ({ location, message }) => location === `body.schema.${part}` && readMisfit(message) === null,
+                ({ location, message }) =>
+                  location === `body.schema.${part}` && readViolation(message) === null,
               )?.message
             }
             action={
@@ -105,8 +106,8 @@ export function SchemaTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: b
         ))}
       </div>
       {suggest.error && <ProblemPanel error={suggest.error} />}
-      {misfits.length > 0 ? (
-        <Misfits misfits={misfits} />
+      {violations.length > 0 ? (
+        <Violations violations={violations} />
       ) : (
         update.error && !problem?.errors && <ProblemPanel error={update.error} />
       )}
@@ -147,23 +148,23 @@ export function SchemaTab({ dataset, mayWrite }: { dataset: Dataset; mayWrite: b
 }
 
 /** The API names at most so many items. */
-const MAX_MISFITS = 100;
+const MAX_VIOLATIONS = 100;
 
-function Misfits({ misfits }: { misfits: (Misfit & { location: string })[] }) {
+function Violations({ violations }: { violations: (Violation & { location: string })[] }) {
   return (
     <Alert
       role="alert"
       variant="outline"
       color="red"
       title={
-        misfits.length >= MAX_MISFITS
-          ? `The schema was not saved: at least ${MAX_MISFITS} items don't fit`
-          : `The schema was not saved: ${misfits.length === 1 ? "1 item doesn't" : `${misfits.length} items don't`} fit`
+        violations.length >= MAX_VIOLATIONS
+          ? `The schema was not saved: at least ${MAX_VIOLATIONS} items don't fit`
+          : `The schema was not saved: ${violations.length === 1 ? "1 item doesn't" : `${violations.length} items don't`} fit`
       }
-      data-testid="misfits"
+      data-testid="violations"
     >
       <ul className={classes.list}>
-        {misfits.map(({ item, hasKey, reason, location }) => (
+        {violations.map(({ item, hasKey, reason, location }) => (
           <li key={`${location} ${item}`}>
             <Link to={`?${new URLSearchParams(hasKey ? { search: item } : { item })}`}>{item}</Link>{" "}
             <Text span size="xs" c="dimmed">

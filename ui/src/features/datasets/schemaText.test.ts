@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readMisfit, readSchema, schemaText } from "./schemaText";
+import { readSchema, readViolation, schemaText } from "./schemaText";
 
 describe("readSchema", () => {
   it.each([
@@ -18,7 +18,7 @@ it("schemaText is read back", () => {
   expect(schemaText(null)).toBe("");
 });
 
-describe("readMisfit", () => {
+describe("readViolation", () => {
   it.each([
     [
       'does not fit the item "capital \\"fr\\"": type: "x" has type "string"',
@@ -30,5 +30,5 @@ describe("readMisfit", () => {
       { item: "01985f6e-0000-7000-8000-000000000001", hasKey: false, reason: "no\nmore" },
     ],
     ["is no JSON Schema: x", null],
-  ])("%s", (message, want) => expect(readMisfit(message)).toEqual(want));
+  ])("%s", (message, want) => expect(readViolation(message)).toEqual(want));
 });

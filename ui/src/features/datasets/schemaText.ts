@@ -22,7 +22,7 @@ export function schemaText(schema: DatasetSchema["input"]): string {
 }
 
 /** An item that does not fit a schema. */
-export interface Misfit {
+export interface Violation {
   /** The key or the id of the item. */
   item: string;
   hasKey: boolean;
@@ -30,7 +30,7 @@ export interface Misfit {
 }
 
 /** The item that an error of the API names; null if the error is about the schema itself. */
-export function readMisfit(message: string): Misfit | null {
+export function readViolation(message: string): Violation | null {
   const found = /^does not fit the item (?:("(?:[^"\\]|\\.)*")|([0-9a-f-]{36})): (.*)$/s.exec(message);
   const [, quoted, id, reason = ""] = found ?? [];
   if (quoted) {

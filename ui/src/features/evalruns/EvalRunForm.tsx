@@ -4,8 +4,8 @@ import { usePromptVersionsOf } from "@/api/prompts";
 import type { Provider } from "@/api/types";
 import { modelOf, readyConfiguration } from "@/components/configuration/configurationDraft";
 import { EvaluationForm, type EvaluationWords } from "@/components/evaluation/EvaluationForm";
+import { useDebouncedRequest } from "@/components/evaluation/useDebouncedRequest";
 import { useSample } from "@/components/evaluation/useSample";
-import { useSettled } from "@/components/evaluation/useSettled";
 import { useStart } from "@/components/evaluation/useStart";
 import { evalRunRequest, type NewEvalRun } from "./newEvalRun";
 import { TargetForm } from "./TargetForm";
@@ -45,10 +45,10 @@ export function EvalRunForm({ projectId, providers, start, notice, onStarted }: 
     [draft.config, versions, providers],
   );
   const request = useMemo(() => evalRunRequest(projectId, draft, config), [projectId, draft, config]);
-  const settled = useSettled(request.body);
-  const estimate = useEvalRunEstimate(settled.body, settled.goal);
+  const debounced = useDebouncedRequest(request.body);
+  const estimate = useEvalRunEstimate(debounced.body, debounced.goal);
   const create = useCreateEvalRun(projectId);
-  const { errors, props } = useStart(request, settled, estimate, create, onStarted);
+  const { errors, props } = useStart(request, debounced, estimate, create, onStarted);
   const items = useSample(draft);
   const change = (changed: Partial<NewEvalRun>) => {
     create.reset();

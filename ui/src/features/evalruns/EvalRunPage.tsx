@@ -2,7 +2,7 @@ import { Button, Menu } from "@mantine/core";
 import { IconGavel, IconPlus, IconScale } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link, useNavigate, useParams } from "react-router";
-import { isSettled } from "@/api/comparisons";
+import { isFinal } from "@/api/comparisons";
 import { downloadEvalRun, useRerunEvalRun, useResumeEvalRun } from "@/api/evalRunJobs";
 import { useCancelEvalRun, useDeleteEvalRun, useEvalRun, useRenameEvalRun } from "@/api/evalRuns";
 import { keys } from "@/api/queryKeys";
@@ -48,7 +48,7 @@ function View({ run, problem }: Props) {
   const mayWrite = allows(useProject(), "evals:write");
   const navigate = useNavigate();
   const [isComparing, setComparing] = useState(false);
-  useWhenEnded(isSettled(run), [keys.evalRuns.all(projectId), keys.evalRun.all(run.id)]);
+  useWhenEnded(isFinal(run), [keys.evalRuns.all(projectId), keys.evalRun.all(run.id)]);
   const { branch, commit, cost } = run;
   const isOurs = run.target.type !== "external";
   return (

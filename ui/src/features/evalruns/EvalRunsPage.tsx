@@ -2,7 +2,7 @@ import { Button, Checkbox } from "@mantine/core";
 import { IconPlus } from "@tabler/icons-react";
 import { useState } from "react";
 import { Link } from "react-router";
-import { isSettled } from "@/api/comparisons";
+import { isFinal } from "@/api/comparisons";
 import { useEvalRuns } from "@/api/evalRuns";
 import type { EvalRun } from "@/api/types";
 import { CodeBlock } from "@/components/CodeBlock";
@@ -214,7 +214,7 @@ function Rows({ rows, projectId, now, chosen, onChoose }: RowsProps) {
 }
 
 function Status({ row }: { row: EvalRun }) {
-  if (isSettled(row)) {
+  if (isFinal(row)) {
     return (
       <>
         <EvaluationStatusMark status={row.status} />

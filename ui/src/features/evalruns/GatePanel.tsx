@@ -27,8 +27,8 @@ export function GatePanel({ run }: { run: EvalRun }) {
         : null,
     [run.id, baseline, name, margin],
   );
-  const [settled] = useDebouncedValue(question, 400);
-  const plan = useGatePlan(settled);
+  const [debounced] = useDebouncedValue(question, 400);
+  const plan = useGatePlan(debounced);
   const submit = (event: React.FormEvent) => {
     event.preventDefault();
     if (question) check.mutate(question);
@@ -69,7 +69,7 @@ export function GatePanel({ run }: { run: EvalRun }) {
           Check
         </Button>
       </form>
-      {settled !== null && plan.data && (
+      {debounced !== null && plan.data && (
         <p className={shared.note} data-testid="gate-plan" aria-live="polite">
           {plan.data.sentence}
         </p>

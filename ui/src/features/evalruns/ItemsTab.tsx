@@ -1,5 +1,5 @@
 import { Select } from "@mantine/core";
-import { isSettled } from "@/api/comparisons";
+import { isFinal } from "@/api/comparisons";
 import { useEvalRunItems } from "@/api/evalRuns";
 import { ITEMS_PAGE } from "@/api/paging";
 import type { EvalRun, EvalRunItem } from "@/api/types";
@@ -19,7 +19,7 @@ export function ItemsTab({ run }: { run: EvalRun }) {
   const { params, set } = useAddress();
   const place = readItemsPlace(params);
   const { status, split } = place;
-  const live = !isSettled(run);
+  const live = !isFinal(run);
   const order = place.isRandom ? "random" : "dataset";
   const query = useEvalRunItems(run.id, { status, split, order }, (place.page - 1) * ITEMS_PAGE, live);
   // A judge alone can't split.

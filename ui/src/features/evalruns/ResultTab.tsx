@@ -1,6 +1,6 @@
 import { Alert } from "@mantine/core";
 import { IconAlertTriangle } from "@tabler/icons-react";
-import { hasEnded, isSettled } from "@/api/comparisons";
+import { hasEnded, isFinal } from "@/api/comparisons";
 import type { EvalRun, EvalRunMetric } from "@/api/types";
 import { type Column, DataTable } from "@/components/DataTable";
 import { Accounting } from "@/components/evaluation/Accounting";
@@ -61,7 +61,7 @@ export function ResultTab({ run }: { run: EvalRun }) {
           {mayResume && <div>Then resume the eval-run. Stored results are kept.</div>}
         </Alert>
       )}
-      {hasEnded(run) && !isSettled(run) && <Notice>Calculating the result from the outputs so far.</Notice>}
+      {hasEnded(run) && !isFinal(run) && <Notice>Calculating the result from the outputs so far.</Notice>}
       {summary && (
         <div className={classes.sentence} data-testid="sentence">
           <p>

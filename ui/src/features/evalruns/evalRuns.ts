@@ -1,5 +1,5 @@
 import type { ComparisonDraft } from "@/api/comparisons";
-import { isSettled } from "@/api/comparisons";
+import { isFinal } from "@/api/comparisons";
 import type {
   EvalRun,
   EvalRunItem,
@@ -107,7 +107,7 @@ export function tookMs({ started_at, finished_at }: EvalRun): number | null {
 /** Why two eval-runs can't be compared; null if they can. */
 export function whyNotComparable(a: EvalRun, b: EvalRun): string | null {
   if (a.dataset.id !== b.dataset.id) return "They are of different datasets.";
-  const unready = [a, b].find((one) => !isSettled(one) || one.summary === null);
+  const unready = [a, b].find((one) => !isFinal(one) || one.summary === null);
   return unready ? `“${unready.name}” has no result yet.` : null;
 }
 

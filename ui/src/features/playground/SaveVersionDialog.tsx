@@ -40,12 +40,12 @@ interface Saved {
 export function SaveVersionDialog({ projectId, content, promptName, onClose }: Props) {
   const isAdmin = allows(useProject(), "admin");
   const [name, setName] = useState(promptName);
-  const [settled] = useDebouncedValue(name.trim(), 250);
+  const [debounced] = useDebouncedValue(name.trim(), 250);
   const [note, setNote] = useState("");
   const [alias, setAlias] = useState<string | null>(null);
-  const found = usePrompts(projectId, { search: settled || undefined });
-  const known = usePromptNamed(projectId, settled);
-  const prompt = settled === "" ? null : (known.data ?? null);
+  const found = usePrompts(projectId, { search: debounced || undefined });
+  const known = usePromptNamed(projectId, debounced);
+  const prompt = debounced === "" ? null : (known.data ?? null);
   const target = prompt ?? ({ id: "", project_id: projectId } as Prompt);
   const create = useCreatePrompt(projectId);
   const save = useSaveVersion(target);
@@ -54,8 +54,8 @@ export function SaveVersionDialog({ projectId, content, promptName, onClose }: P
     mutationFn: async (): Promise<Saved> => {
       const body = { ...content, note: note.trim() };
       if (prompt === null) {
-        const { id } = await create.mutateAsync({ name: settled, version: body });
-        return { id, name: settled, version: 1, isNew: true, alias: null, aliasError: null };
+        const { id } = await create.mutateAsync({ name: debounced, version: body });
+        return { id, name: debounced, version: 1, isNew: true, alias: null, aliasError: null };
       }
       const { version, isNew } = await save.mutateAsync({
         ...body,
@@ -75,7 +75,7 @@ export function SaveVersionDialog({ projectId, content, promptName, onClose }: P
   if (submit.data) return <SavedDialog projectId={projectId} saved={submit.data} onClose={onClose} />;
 
   const invalid = nameError(name.trim());
-  const isSettled = settled === name.trim() && known.isSuccess;
+  const isFinal = debounced === name.trim() && known.isSuccess;
   const problem = submit.error instanceof ApiError ? submit.error : null;
   return (
     <FormDialog
@@ -84,12 +84,12 @@ export function SaveVersionDialog({ projectId, content, promptName, onClose }: P
       mutation={submit}
       onSubmit={() => submit.mutate()}
       onClose={onClose}
-      disabled={name.trim() === "" || invalid !== null || !isSettled}
+      disabled={name.trim() === "" || invalid !== null || !isFinal}
     >
       <Autocomplete
         label="Prompt"
         description={
-          !isSettled || name.trim() === ""
+          !isFinal || name.trim() === ""
             ? "Choose one, or type the name of a new one."
             : prompt
               ? `Its latest version is ${prompt.latest_version === null ? "none" : `v${prompt.latest_version}`}.`

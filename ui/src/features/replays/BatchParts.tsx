@@ -78,7 +78,7 @@ export function BatchParts({ result }: { result: ReplayBatchResult }) {
 /** All measures of both parts, with their tests. */
 export function BatchStatistics({ result }: { result: ReplayBatchResult }) {
   return (
-    <Disclosure summary="Statistics" className={classes.fold} testId="batch-statistics">
+    <Disclosure summary="Statistics" className={classes.details} testId="batch-statistics">
       {partsOf(result).map(({ name, result: { effect } }) => (
         <section
           key={name}

@@ -2,7 +2,7 @@ import { Alert, Button, Select, Skeleton, Text } from "@mantine/core";
 import { IconChevronDown, IconChevronUp } from "@tabler/icons-react";
 import { useMemo } from "react";
 import { ApiError } from "@/api/problem";
-import { fetchReplayFolded, isReplaySettled, useReplayDiff } from "@/api/replays";
+import { fetchReplayFolded, isReplayFinal, useReplayDiff } from "@/api/replays";
 import type { Replay, ReplayAttempt, ReplayStepSource, RunDiffStep } from "@/api/types";
 import { Delayed } from "@/components/Delayed";
 import diffClasses from "@/components/diff/Diff.module.css";
@@ -39,9 +39,9 @@ export function DiffTab({ replay, attempt, onAttempt }: Props) {
     choices[0];
   if (!shown)
     return (
-      <PageMessage title={isReplaySettled(replay) ? "No attempt was made." : "No attempt has ended yet."}>
+      <PageMessage title={isReplayFinal(replay) ? "No attempt was made." : "No attempt has ended yet."}>
         <PageHint>
-          {isReplaySettled(replay)
+          {isReplayFinal(replay)
             ? "The result says why. An attempt that ends is compared with the recorded run here."
             : "When the first one ends, compare it with the recorded run here."}
         </PageHint>
@@ -145,7 +145,7 @@ function Diff({ replay, attempt, choices, onAttempt }: DiffProps) {
                 </Text>
               )}
               {answer.outside_cone_differences > 0 && (
-                <Alert variant="light" color="yellow" p="xs" c="var(--lt-text)" data-testid="outside-cone">
+                <Alert variant="light" color="yellow" p="xs" c="var(--lt-text)" data-testid="unexplained">
                   {answer.outside_cone_differences === 1
                     ? "1 step differs although the edit can't have changed it."
                     : `${formatCount(answer.outside_cone_differences)} steps differ although the edit can't have changed them.`}{" "}

@@ -58,11 +58,11 @@ export function PlanPanel({ query, isReady, isStale, hideError }: Props) {
 }
 
 function Plan({ plan }: { plan: ReplayPlan }) {
-  const [folds, setFolds] = useState(true);
+  const [isShort, setShort] = useState(true);
   const [most, setMost] = useState(PAGE);
   const { steps, counts, decided, warnings, missing, replayability } = plan;
   const cost = planCost(plan);
-  const from = folds ? stepsBefore(steps) : 0;
+  const from = isShort ? stepsBefore(steps) : 0;
   const shown = steps.slice(from, from + most);
   const left = steps.length - from - shown.length;
   return (
@@ -105,7 +105,7 @@ function Plan({ plan }: { plan: ReplayPlan }) {
         </ul>
       )}
       {from > 0 && (
-        <Button size="compact-sm" variant="default" onClick={() => setFolds(false)}>
+        <Button size="compact-sm" variant="default" onClick={() => setShort(false)}>
           Show the {formatCount(from)} steps before
         </Button>
       )}

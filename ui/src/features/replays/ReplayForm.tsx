@@ -39,13 +39,16 @@ export function ReplayForm({ projectId, run, steps, replayability, providers, st
   const sources = draft.edits.map(({ target }) => sourceStep(target, steps));
   const loaded = useRecorded(projectId, run.run_id, sources);
   const text = JSON.stringify(request());
-  const [settled] = useDebouncedValue(text, 500);
+  const [debounced] = useDebouncedValue(text, 500);
   // The same text is the same request.
   const { body, errors: own } = useMemo(() => JSON.parse(text) as ReturnType<typeof request>, [text]);
-  const settledBody = useMemo(() => (JSON.parse(settled) as ReturnType<typeof request>).body, [settled]);
-  const plan = useReplayPlan(body === null ? null : settledBody);
+  const debouncedBody = useMemo(
+    () => (JSON.parse(debounced) as ReturnType<typeof request>).body,
+    [debounced],
+  );
+  const plan = useReplayPlan(body === null ? null : debouncedBody);
   const create = useCreateReplay(projectId);
-  const isCurrent = text === settled;
+  const isCurrent = text === debounced;
   const errors = {
     ...(isChecked ? own : shownEarly(own)),
     ...errorsOf(body !== null && isCurrent ? plan.error : null),

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Link, useNavigate, useParams, useSearchParams } from "react-router";
 import { isMissing } from "@/api/problem";
 import { keys } from "@/api/queryKeys";
-import { isReplaySettled, useCancelReplay, useDeleteReplay, useRenameReplay, useReplay } from "@/api/replays";
+import { isReplayFinal, useCancelReplay, useDeleteReplay, useRenameReplay, useReplay } from "@/api/replays";
 import { useRun } from "@/api/runs";
 import type { Replay } from "@/api/types";
 import { Ago } from "@/components/Ago";
@@ -65,7 +65,7 @@ function View({ replay, problem }: Props) {
   const list = `/p/${projectId}/replays`;
   const back = () => navigate(list);
   useKeys({ Escape: back });
-  useWhenEnded(isReplaySettled(replay), [keys.replays.all(replay.project_id), keys.replay.all(replay.id)]);
+  useWhenEnded(isReplayFinal(replay), [keys.replays.all(replay.project_id), keys.replay.all(replay.id)]);
   const isRunning = replay.status === "queued" || replay.status === "running";
   const missing = isRunning ? 0 : missingAttempts(replay);
   const tab = TABS.find((name) => name === params.get("tab")) ?? "result";

@@ -1,6 +1,6 @@
 import { Button, CloseButton } from "@mantine/core";
 import { Link, useSearchParams } from "react-router";
-import { isReplaySettled, useReplays } from "@/api/replays";
+import { isReplayFinal, useReplays } from "@/api/replays";
 import { useRun } from "@/api/runs";
 import type { ReplaySummary } from "@/api/types";
 import { DataTable } from "@/components/DataTable";
@@ -146,7 +146,7 @@ function Rows({ rows, projectId, now }: { rows: ReplaySummary[]; projectId: stri
 }
 
 function Status({ row }: { row: ReplaySummary }) {
-  if (isReplaySettled(row) || (row.status !== "running" && row.status !== "queued"))
+  if (isReplayFinal(row) || (row.status !== "running" && row.status !== "queued"))
     return <EvaluationStatusMark status={row.status} />;
   return <ProgressCell of={row} />;
 }

@@ -1,6 +1,6 @@
 import { Progress, Text } from "@mantine/core";
 import { useState } from "react";
-import { isReplaySettled } from "@/api/replays";
+import { isReplayFinal } from "@/api/replays";
 import type { Replay } from "@/api/types";
 import { Disclosure } from "@/components/evaluation/Disclosure";
 import shared from "@/components/evaluation/Evaluation.module.css";
@@ -41,7 +41,7 @@ export function ResultTab({ replay, isRunDeleted, onMore }: Props) {
         onMore={missing > 0 && !isOther && error?.code !== "run_deleted" ? onMore : undefined}
         newReplay={isOther ? newReplayPath(replay.project_id, replay.run_id) : undefined}
       />
-      {!isRunning && !isReplaySettled(replay) && (
+      {!isRunning && !isReplayFinal(replay) && (
         <Text size="sm" mb="md" aria-live="polite">
           Calculating the verdict from the attempts that ended.
         </Text>
@@ -55,7 +55,7 @@ export function ResultTab({ replay, isRunDeleted, onMore }: Props) {
             onMore={onMore}
           />
           {isMeasured(verdict) && <Effects verdict={verdict} />}
-          <Disclosure summary="Statistics" className={classes.fold} testId="statistics">
+          <Disclosure summary="Statistics" className={classes.details} testId="statistics">
             {isMeasured(verdict) && <Channels verdict={verdict} attempts={replay.attempts} />}
             <Trust verdict={verdict} />
           </Disclosure>

@@ -9,7 +9,7 @@ import { firstWords } from "@/components/format";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { Updating } from "@/components/Updating";
 import { useProjectId } from "@/components/useProject";
-import { dailyCostText, matchedText, noBoundText, overBudgetText, pacedText } from "./preview";
+import { dailyCostText, matchedText, noBoundText, overBudgetText, rateText } from "./preview";
 import own from "./Rules.module.css";
 
 interface Props {
@@ -54,13 +54,13 @@ interface CountsProps {
 }
 
 function Counts({ preview, isWhole, budget }: CountsProps) {
-  const paced = pacedText(preview);
+  const rate = rateText(preview);
   const beyond = isWhole ? overBudgetText(preview, budget) : null;
   const noBound = isWhole ? noBoundText(preview) : null;
   return (
     <>
       <p className={classes.cost}>{matchedText(preview)}</p>
-      {paced && <p className={classes.cost}>{paced}</p>}
+      {rate && <p className={classes.cost}>{rate}</p>}
       <p className={isWhole ? classes.cost : classes.note}>
         {isWhole
           ? dailyCostText(preview)

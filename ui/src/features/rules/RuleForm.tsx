@@ -41,12 +41,12 @@ export function RuleForm({ projectId, providers, start, rule, notice, save, onSa
     () => ({ body: request.body ?? filterPreview(projectId, draft), isWhole: request.body !== null }),
     [projectId, draft, request.body],
   );
-  const [settled] = useDebouncedValue(previewed, 500);
-  const preview = useEvalRulePreview(settled.body);
+  const [debounced] = useDebouncedValue(previewed, 500);
+  const preview = useEvalRulePreview(debounced.body);
   const samples = useMemo(() => samplesOfRuns(preview.data?.examples ?? []), [preview.data]);
   const errors = {
     ...(isChecked ? request.errors : shownEarly(request.errors)),
-    ...errorsOf(settled === previewed ? preview.error : null),
+    ...errorsOf(debounced === previewed ? preview.error : null),
     ...errorsOf(save.error),
   };
   const changes = useMemo(
@@ -71,7 +71,7 @@ export function RuleForm({ projectId, providers, start, rule, notice, save, onSa
       <PageHeader
         title={rule ? `Edit “${rule.name}”` : "New rule"}
         back={{ label: rule ? "Back to the rule" : "Back to the rules", onClick: () => navigate(home) }}
-        context="Scores a share of the runs that match, once they have ended. The scores land on the runs."
+        context="Scores a share of the runs that match, once they have ended. The runs get the scores."
       />
       <div className={classes.body}>
         <div className={classes.main}>
@@ -181,8 +181,8 @@ export function RuleForm({ projectId, providers, start, rule, notice, save, onSa
           <PreviewPanel
             query={preview}
             isOff={previewed.body === null}
-            isStale={settled !== previewed || preview.isPlaceholderData}
-            isWhole={settled.isWhole}
+            isStale={debounced !== previewed || preview.isPlaceholderData}
+            isWhole={debounced.isWhole}
             budget={draft.budget.trim() === "" ? undefined : Number(draft.budget)}
           />
         </aside>

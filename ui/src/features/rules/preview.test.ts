@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EvalRulePreview } from "@/api/types";
-import { dailyCostText, matchedText, noBoundText, overBudgetText, pacedText } from "./preview";
+import { dailyCostText, matchedText, noBoundText, overBudgetText, rateText } from "./preview";
 
 const preview: EvalRulePreview = {
   matched: 1240,
@@ -28,9 +28,9 @@ it.each([
     "30 runs in the last 2.5 days match.",
     "About 1 a day would be scored.",
   ],
-])("%o", (changed, matched, paced) => {
+])("%o", (changed, matched, rate) => {
   expect(matchedText({ ...preview, ...changed })).toBe(matched);
-  expect(pacedText({ ...preview, ...changed })).toBe(paced);
+  expect(rateText({ ...preview, ...changed })).toBe(rate);
 });
 
 describe("the cost of a day", () => {

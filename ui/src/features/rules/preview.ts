@@ -15,7 +15,7 @@ function spanText(days: number): string {
 }
 
 /** How many would be scored: "About 18 a day would be scored." Null without a run to tell from. */
-export function pacedText({ matched, sampled, days }: EvalRulePreview): string | null {
+export function rateText({ matched, sampled, days }: EvalRulePreview): string | null {
   if (matched === 0 || days <= 0) return null;
   const perDay = sampled / days;
   if (perDay * 7 < 1) return "Less than 1 a week would be scored.";

@@ -22,7 +22,7 @@ export function Messages({ span }: { span: Span }) {
   return (
     <div data-testid="messages">
       {span.system_instructions && span.system_instructions.length > 0 && (
-        <Turn speaker="system" parts={span.system_instructions} folded />
+        <Turn speaker="system" parts={span.system_instructions} collapsed />
       )}
       {hidden > 0 && (
         <Button size="compact-sm" variant="default" mb="sm" onClick={() => setAll(true)}>
@@ -39,7 +39,7 @@ export function Messages({ span }: { span: Span }) {
         <MessageTurn key={`out-${index}`} message={message} />
       ))}
       {span.tool_definitions && span.tool_definitions.length > 0 && (
-        <details className={classes.fold}>
+        <details className={classes.details}>
           <summary>
             {span.tool_definitions.length} {span.tool_definitions.length === 1 ? "tool" : "tools"} offered to
             the model
@@ -52,17 +52,17 @@ export function Messages({ span }: { span: Span }) {
 }
 
 function MessageTurn({ message }: { message: Message }) {
-  return <Turn speaker={message.role} parts={message.parts} folded={message.role === "system"} />;
+  return <Turn speaker={message.role} parts={message.parts} collapsed={message.role === "system"} />;
 }
 
 function Turn({
   speaker,
   parts,
-  folded = false,
+  collapsed = false,
 }: {
   speaker: string;
   parts: MessagePart[];
-  folded?: boolean;
+  collapsed?: boolean;
 }) {
   const content = <Parts parts={parts} />;
   const size = parts.reduce(
@@ -74,8 +74,8 @@ function Turn({
       <div className={classes.role} data-role={speaker}>
         <bdi>{speaker}</bdi>
       </div>
-      {folded ? (
-        <details className={classes.fold}>
+      {collapsed ? (
+        <details className={classes.details}>
           <summary>Instructions ({formatBytes(size)})</summary>
           {content}
         </details>
@@ -105,7 +105,7 @@ function Part({ part }: { part: ShownPart }) {
       return <RecordedText text={part.text} what="text" />;
     case "reasoning":
       return (
-        <details className={classes.fold}>
+        <details className={classes.details}>
           <summary>Reasoning ({formatBytes(part.text.length)})</summary>
           <RecordedText text={part.text} what="reasoning" />
         </details>

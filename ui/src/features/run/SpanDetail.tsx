@@ -45,8 +45,8 @@ export function SpanDetail(props: Props) {
   const { projectId, runId, spanId, head, isRunning, onAdd, mayReplay, tab, onTab, place } = props;
   const root = useRef<HTMLDivElement>(null);
   useKeptScroll(root, place, `span ${spanId}`);
-  const isSettled = useSettled();
-  const query = useSpan(projectId, runId, isSettled ? spanId : undefined, isRunning);
+  const isDue = useDelay();
+  const query = useSpan(projectId, runId, isDue ? spanId : undefined, isRunning);
   const span = query.data;
   const shown = span ?? head;
   return (
@@ -108,15 +108,15 @@ export function SpanDetail(props: Props) {
 }
 
 /** Holding a key down moves through many spans. Only the last one is fetched. */
-const SETTLE_MS = 80;
+const DELAY_MS = 80;
 
-function useSettled(): boolean {
-  const [isSettled, setSettled] = useState(false);
+function useDelay(): boolean {
+  const [isDue, setDue] = useState(false);
   useEffect(() => {
-    const timer = setTimeout(() => setSettled(true), SETTLE_MS);
+    const timer = setTimeout(() => setDue(true), DELAY_MS);
     return () => clearTimeout(timer);
   }, []);
-  return isSettled;
+  return isDue;
 }
 
 function Head({ span, children }: { span: SpanHead; children: React.ReactNode }) {

@@ -143,7 +143,7 @@ function TurnRow({ turn, onOpen }: { turn: Turn; onOpen: (spanId: string) => voi
       )}
       {turn.parts.length > 0 &&
         (turn.role === "system" ? (
-          <details className={classes.fold}>
+          <details className={classes.details}>
             <summary>Instructions ({formatBytes(size)})</summary>
             <Parts parts={turn.parts} />
           </details>

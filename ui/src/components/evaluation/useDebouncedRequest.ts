@@ -4,7 +4,7 @@ import type { ForecastGoal } from "@/api/comparisons";
 import { goalOf } from "./forecast";
 
 /** What an estimate is asked for once nobody types. */
-export interface Settled<Body> {
+export interface DebouncedRequest<Body> {
   /** Null while something is missing. */
   body: Body | null;
   goal: ForecastGoal;
@@ -16,15 +16,15 @@ export interface Settled<Body> {
 }
 
 /** The request of a form and the goal of its forecast, 600 ms after the last change. */
-export function useSettled<Body>(body: Body | null): Settled<Body> {
+export function useDebouncedRequest<Body>(body: Body | null): DebouncedRequest<Body> {
   const [margin, setMargin] = useState("");
-  const [settled] = useDebouncedValue(body, 600);
-  const [settledMargin] = useDebouncedValue(margin, 600);
+  const [debounced] = useDebouncedValue(body, 600);
+  const [debouncedMargin] = useDebouncedValue(margin, 600);
   return {
-    body: settled,
-    goal: goalOf(settledMargin),
+    body: debounced,
+    goal: goalOf(debouncedMargin),
     margin,
     setMargin,
-    isCurrent: settled === body && settledMargin === margin,
+    isCurrent: debounced === body && debouncedMargin === margin,
   };
 }
