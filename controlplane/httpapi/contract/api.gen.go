@@ -7158,7 +7158,8 @@ type JSONSchema = json.RawMessage
 type JSONValue = json.RawMessage
 
 // Judge A model that judges outputs. It has one of `rubric`, `prompt` and `ready_made`. With a rubric it sees the input, the output and the
-// reference output, each in a fence. A prompt gets them as the variables `input`, `output` and `reference_output`, fenced too.
+// reference output, each between delimiters that no text can forge. A prompt gets them as the variables `input`, `output` and
+// `reference_output`, with the same delimiters.
 type Judge struct {
 	ModelConfig PromptModelConfig `json:"model_config"`
 
@@ -7251,7 +7252,8 @@ type JudgeScaleType string
 // JudgeTest defines model for JudgeTest.
 type JudgeTest struct {
 	// Judge A model that judges outputs. It has one of `rubric`, `prompt` and `ready_made`. With a rubric it sees the input, the output and the
-	// reference output, each in a fence. A prompt gets them as the variables `input`, `output` and `reference_output`, fenced too.
+	// reference output, each between delimiters that no text can forge. A prompt gets them as the variables `input`, `output` and
+	// `reference_output`, with the same delimiters.
 	Judge Judge `json:"judge"`
 
 	// MaxCostUsd Default: 1.
@@ -9381,7 +9383,7 @@ type ReplayDrift struct {
 	// Changed What changed since the recording, in words.
 	Changed []string `json:"changed"`
 
-	// Flag Whether it is measured, or the surroundings changed.
+	// Flag Whether it is measured, or the environment changed.
 	Flag bool `json:"flag"`
 
 	// Measured Null if unknown.

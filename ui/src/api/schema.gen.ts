@@ -7885,7 +7885,8 @@ export interface components {
         JudgePass: number | string | string[] | null;
         /**
          * @description A model that judges outputs. It has one of `rubric`, `prompt` and `ready_made`. With a rubric it sees the input, the output and the
-         *     reference output, each in a fence. A prompt gets them as the variables `input`, `output` and `reference_output`, fenced too.
+         *     reference output, each between delimiters that no text can forge. A prompt gets them as the variables `input`, `output` and
+         *     `reference_output`, with the same delimiters.
          */
         Judge: {
             /** @description Differs from the other judges of the panel. */
@@ -10691,7 +10692,7 @@ export interface components {
         ReplayReproducibilityClass: "exact_by_construction" | "stable" | "decision_stable" | "outcome_stable" | "unstable";
         /** @description Whether today's controls still do what was recorded. */
         ReplayDrift: {
-            /** @description Whether it is measured, or the surroundings changed. */
+            /** @description Whether it is measured, or the environment changed. */
             flag: boolean;
             /** @description Null if unknown. */
             measured: boolean | null;

@@ -75,7 +75,7 @@ export function CriteriaForm(props: Props) {
                 <code>{`{{${name}}}`}</code>
               </Fragment>
             ))}
-            , each in a fence, so that recorded text can't give orders.
+            , each between delimiters that recorded text can't forge, so that it can't give orders.
           </p>
           {error && <p className={classes.error}>{error}</p>}
         </>
