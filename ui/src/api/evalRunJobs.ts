@@ -93,7 +93,7 @@ export function downloadEvalRun({ id, name }: EvalRun, what: "jsonl" | "csv" | "
 }
 
 /** How many eval-runs {@link useEvalRunChanges} reads. */
-export const CHANGES = 20;
+const CHANGES = 20;
 
 /** GET /v1/eval-runs/{eval_run_id}/trend: the paired differences of the newest eval-runs of a trend. Undefined has no request. */
 export function useEvalRunChanges(evalRunId: string | undefined, metric: string) {

@@ -22,7 +22,7 @@ export function projectGroups(me: Pick<Me, "organizations" | "projects">): Proje
 }
 
 /** A place in which the user may create something. */
-export interface Parent {
+interface Parent {
   id: string;
   name: string;
 }

@@ -46,7 +46,7 @@ export function findInJson(value: Json, text: string, max = MAX_MATCHES): JsonMa
 }
 
 /** A scalar as it is searched and shown, without the quotes of a string. */
-export function scalarText(value: Json): string {
+function scalarText(value: Json): string {
   return String(value);
 }
 

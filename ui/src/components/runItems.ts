@@ -1,9 +1,7 @@
 import type { RunItemMap, RunSkipped, RunsToDataset, SpanChoice } from "@/api/types";
 
 /** What becomes an item of a dataset: the run as a whole, or one span of it. */
-export type ItemSource =
-  | { of: "run" }
-  | { of: "span"; kind: string; name: string; occurrence: "first" | "last" };
+type ItemSource = { of: "run" } | { of: "span"; kind: string; name: string; occurrence: "first" | "last" };
 
 /** JSON paths. An empty one is none. */
 export interface ItemPaths {

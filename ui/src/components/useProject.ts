@@ -33,7 +33,7 @@ export function allows(project: ProjectAccess | undefined, scope: Scope): boolea
 }
 
 /** The project that was last open in this browser. */
-export function recallProject(): string | null {
+function recallProject(): string | null {
   try {
     return localStorage.getItem(storageKey);
   } catch {

@@ -11,7 +11,7 @@ import classes from "./Items.module.css";
 import { chosenRow, FIRST, LAST, step } from "./listPlace";
 
 /** How a row looks in the list. */
-export interface ListRow {
+interface ListRow {
   id: string;
   status: string;
   name: string;

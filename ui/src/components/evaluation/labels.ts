@@ -61,7 +61,7 @@ export function agreementText(labels: readonly Label[]): string | null {
 }
 
 /** Whether someone has made something with a session, and not with a key. */
-export function isBy({ email, key }: Author, user: Pick<User, "email"> | null | undefined): boolean {
+function isBy({ email, key }: Author, user: Pick<User, "email"> | null | undefined): boolean {
   return key === null && user != null && email === user.email;
 }
 

@@ -56,7 +56,7 @@ export const TEXT_FIELDS = [
   { name: "prompt_id", label: "Prompt ID" },
   { name: "fingerprint", label: "Failure" },
 ] as const;
-export type TextField = (typeof TEXT_FIELDS)[number]["name"];
+type TextField = (typeof TEXT_FIELDS)[number]["name"];
 
 /** Filters that set a lower bound. */
 export const NUMBER_FIELDS = [
@@ -64,7 +64,7 @@ export const NUMBER_FIELDS = [
   { name: "min_cost_usd", label: "Cost", unit: "$" },
   { name: "min_tokens", label: "Tokens", unit: "tokens" },
 ] as const;
-export type NumberField = (typeof NUMBER_FIELDS)[number]["name"];
+type NumberField = (typeof NUMBER_FIELDS)[number]["name"];
 
 /** The filters in an address. */
 export interface Filters {
@@ -134,17 +134,17 @@ export function readFilters(params: URLSearchParams, otherwise: Range | null = D
 }
 
 /** The parameter of a metadata key. */
-export function metadataParam(key: string): string {
+function metadataParam(key: string): string {
   return `metadata[${key}]`;
 }
 
 /** The metadata key of a parameter; null for other parameters. */
-export function metadataKey(param: string): string | null {
+function metadataKey(param: string): string | null {
   return /^metadata\[(.+)\]$/.exec(param)?.[1] ?? null;
 }
 
 /** The orders of a list. "-" means largest first. */
-export const ORDERS = [
+const ORDERS = [
   "start_time",
   "-duration_ms",
   "duration_ms",

@@ -129,7 +129,7 @@ function freeName(name: string, taken: readonly string[]): string {
   return free;
 }
 
-export function scaleDraft(scale: JudgeScale, pass: JudgeRead["pass"]): ScaleDraft {
+function scaleDraft(scale: JudgeScale, pass: JudgeRead["pass"]): ScaleDraft {
   return {
     type: scale.type,
     isLabelled: scale.type === "ordinal" && scale.labels !== undefined,

@@ -69,7 +69,7 @@ const REPEATS = "A whole number from 1 to 10.";
 const isRepeats = (value: number) => Number.isInteger(value) && value >= 1 && value <= 10;
 
 /** The name, the model and the repeats of a judge. */
-export function readJudge(
+function readJudge(
   judge: JudgeDraft,
   at: string,
   errors: FormErrors,
@@ -88,14 +88,14 @@ export function readJudge(
   };
 }
 
-export function checkCriteria({ rubric, prompt }: Criteria, at: string, errors: FormErrors): void {
+function checkCriteria({ rubric, prompt }: Criteria, at: string, errors: FormErrors): void {
   if (prompt?.id === "") errors[`${at}.prompt`] = "Choose a prompt.";
   if (!prompt && rubric.trim() === "")
     errors[`${at}.rubric`] = "Write a rubric, or start from a ready-made one.";
   else if (!prompt && rubric.trim().length > 20_000) errors[`${at}.rubric`] = "At most 20,000 characters.";
 }
 
-export function readScale(draft: ScaleDraft, at: string, errors: FormErrors): JudgeScale {
+function readScale(draft: ScaleDraft, at: string, errors: FormErrors): JudgeScale {
   const { type } = draft;
   if (type === "binary") return { type };
   if (type === "categorical" || draft.isLabelled) {
@@ -117,7 +117,7 @@ export function readScale(draft: ScaleDraft, at: string, errors: FormErrors): Ju
   return { type, min, max };
 }
 
-export function readPass(draft: ScaleDraft, at: string, errors: FormErrors): Pass | undefined {
+function readPass(draft: ScaleDraft, at: string, errors: FormErrors): Pass | undefined {
   const { type, isLabelled, passLabels, labels, passFrom, min, max } = draft;
   if (type === "binary") return undefined;
   if (type === "categorical") {

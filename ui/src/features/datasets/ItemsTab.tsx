@@ -249,7 +249,7 @@ function Tags({ tags }: { tags: string[] }) {
 }
 
 /** The run that an item came from. */
-export function SourceLink({ projectId, item }: { projectId: string; item: DatasetItem }) {
+function SourceLink({ projectId, item }: { projectId: string; item: DatasetItem }) {
   const span = item.source_span_id === null ? "" : `?${new URLSearchParams({ span: item.source_span_id })}`;
   return <Link to={`/p/${projectId}/runs/${item.source_run_id}${span}`}>run</Link>;
 }

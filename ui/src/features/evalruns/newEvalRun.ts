@@ -111,7 +111,7 @@ function common(run: EvalRun, dataset: Dataset | null, catalog: readonly ReadyMa
 }
 
 /** A time as an input of local times has it: "2026-11-26T09:15". */
-export function localTime(time: string | null): string {
+function localTime(time: string | null): string {
   if (time === null) return "";
   const date = new Date(time);
   const pad = (value: number) => String(value).padStart(2, "0");

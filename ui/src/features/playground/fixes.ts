@@ -34,7 +34,7 @@ export function fixesOf(error: ApiError, play: Play, column: PlayColumn, source:
 }
 
 /** The parameter that a problem names: the end of `body.model_config.temperature`. */
-export function refusedParameter(error: ApiError): string | null {
+function refusedParameter(error: ApiError): string | null {
   const location = error.problem?.errors?.[0]?.location;
   return location?.split(".").at(-1) ?? null;
 }

@@ -85,7 +85,7 @@ export function emptyParameter(name: ParameterName): Partial<DraftModel> {
 
 export const MAX_COLUMNS = 4;
 
-export const stopSetting: ToolSetting = { policy: "stop", content: "", recorded: [] };
+const stopSetting: ToolSetting = { policy: "stop", content: "", recorded: [] };
 
 export function newColumn(): PlayColumn {
   return { id: newId(), providerId: "", prompt: null, model: emptyModel, without: [] };

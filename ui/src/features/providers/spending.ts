@@ -9,7 +9,7 @@ export const GROUPS: { value: SpendingGroup; label: string }[] = [
   { value: "day", label: "Day" },
 ];
 
-export type SpendingRange = "month" | "30d" | "custom";
+type SpendingRange = "month" | "30d" | "custom";
 
 /** What the address says about spending. `from` and `until` are days (UTC), the last one included. */
 export interface SpendingView {

@@ -122,7 +122,7 @@ function wasMade({ status, run_id }: ReplayAttempt): boolean {
 }
 
 /** The outcome of an attempt in a word. */
-export function outcomeText(outcome: number | null): string {
+function outcomeText(outcome: number | null): string {
   if (outcome === null) return UNKNOWN;
   if (outcome === 1) return "✓ Good";
   if (outcome === 0) return "✗ Not good";

@@ -24,7 +24,7 @@ interface Props {
 }
 
 /** The attempts that can be compared: their runs are there. */
-export function comparableAttempts({ attempts }: Pick<Replay, "attempts">): ReplayAttempt[] {
+function comparableAttempts({ attempts }: Pick<Replay, "attempts">): ReplayAttempt[] {
   return attempts.filter(
     ({ run_id, status }) => run_id !== null && status !== "running" && status !== "queued",
   );

@@ -118,7 +118,7 @@ function nameIn(definition: string): string | undefined {
 }
 
 /** How long steps took: "200 ms", "45 ms to 3.2 s". */
-export function durationsText(steps: readonly RunStep[]): string {
+function durationsText(steps: readonly RunStep[]): string {
   const known = steps.flatMap(({ duration }) => (duration === null ? [] : [duration]));
   if (known.length === 0) return `${UNKNOWN} duration`;
   const [least, most] = [Math.min(...known), Math.max(...known)];

@@ -1,7 +1,7 @@
 import type { ReplayAttempt, ReplayChannelName, ReplayVerdict } from "@/api/types";
 
 /** The channels in the order in which they matter to people. */
-export const CHANNEL_ORDER: readonly ReplayChannelName[] = [
+const CHANNEL_ORDER: readonly ReplayChannelName[] = [
   "outcome",
   "answer",
   "structure",

@@ -9,7 +9,7 @@ export interface Recorded {
 }
 
 /** The text of a message: its parts that are texts. */
-export function messageText({ content }: PromptMessage): string {
+function messageText({ content }: PromptMessage): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content
@@ -18,7 +18,7 @@ export function messageText({ content }: PromptMessage): string {
 }
 
 /** The recorded system prompt; null if there is none. */
-export function systemPrompt({ opened }: Recorded): string | null {
+function systemPrompt({ opened }: Recorded): string | null {
   const texts = (opened?.messages ?? [])
     .filter(({ role }) => role === "system" || role === "developer")
     .map(messageText);
@@ -26,7 +26,7 @@ export function systemPrompt({ opened }: Recorded): string | null {
 }
 
 /** The recorded first message of the user; null if there is none. */
-export function firstInput({ opened }: Recorded): string | null {
+function firstInput({ opened }: Recorded): string | null {
   const message = opened?.messages.find(({ role }) => role === "user");
   return message ? messageText(message) : null;
 }

@@ -3,7 +3,7 @@ import { type ChartSeries, seriesColor } from "@/components/chart/series";
 import { dayText } from "./rules";
 
 /** How many days a rule has. */
-export const DAYS = 30;
+const DAYS = 30;
 const DAY_MS = 86_400_000;
 
 /** The scores that a rule has given, those that it gives now first. */

@@ -3,7 +3,7 @@ import { followPointer } from "./followPointer";
 import classes from "./SpanTree.module.css";
 
 /** The least and the most of the width that names have, in percent. */
-export const NAMES = { least: 20, most: 80 };
+const NAMES = { least: 20, most: 80 };
 
 /** Pixels between the names and the lanes. */
 const GAP = 10;

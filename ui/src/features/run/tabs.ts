@@ -1,6 +1,6 @@
 import type { Span } from "@/api/types";
 
-export const TABS = ["messages", "tool", "io", "attributes", "events", "scores", "raw"] as const;
+const TABS = ["messages", "tool", "io", "attributes", "events", "scores", "raw"] as const;
 export type Tab = (typeof TABS)[number];
 
 /** The tabs with content for a span, most useful first. */

@@ -1,7 +1,7 @@
 import type { Run } from "@/api/types";
 
 /** What a cell may use besides its run. */
-export interface CellContext {
+interface CellContext {
   now: number;
   /** The words of the search, to highlight. */
   words: readonly string[];

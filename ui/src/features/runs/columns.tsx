@@ -154,7 +154,7 @@ export const COLUMNS = [
   },
 ] as const satisfies readonly ColumnOf[];
 
-export type FixedColumnId = (typeof COLUMNS)[number]["id"];
+type FixedColumnId = (typeof COLUMNS)[number]["id"];
 /** A column of every project, or that of a score or a metadata key. */
 export type ColumnId = FixedColumnId | OwnColumnId;
 export type Column = ColumnOf & { id: ColumnId };
@@ -194,7 +194,7 @@ export function inOrder(ids: readonly string[]): ColumnId[] {
 }
 
 /** Whether these are the default columns. */
-export function isDefault(columns: readonly ColumnId[]): boolean {
+function isDefault(columns: readonly ColumnId[]): boolean {
   return columns.join() === DEFAULT.join();
 }
 

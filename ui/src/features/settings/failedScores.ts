@@ -17,7 +17,7 @@ export const WHEN: { value: FailedScoreRule["when"]; label: string }[] = [
   { value: "never", label: "never" },
 ];
 
-export const takesBound = (when: RuleDraft["when"]) => when === "below" || when === "above";
+const takesBound = (when: RuleDraft["when"]) => when === "below" || when === "above";
 export const takesValue = (when: RuleDraft["when"]) => takesBound(when) || when === "categories";
 
 export function draftsOf(rules: FailedScoreRule[]): RuleDraft[] {

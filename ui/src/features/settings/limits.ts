@@ -5,9 +5,9 @@ export const subjects = ["project", "key"] as const;
 export const measures = ["requests", "spans", "bytes"] as const;
 export const parts = ["rate", "burst"] as const;
 
-export type Subject = (typeof subjects)[number];
-export type Measure = (typeof measures)[number];
-export type Part = (typeof parts)[number];
+type Subject = (typeof subjects)[number];
+type Measure = (typeof measures)[number];
+type Part = (typeof parts)[number];
 
 /** The path of a value in the limits, and the name of its form field: `project.spans.rate`. */
 export type Field = `${Subject}.${Measure}.${Part}`;
