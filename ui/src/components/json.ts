@@ -35,3 +35,8 @@ export function summarize(value: Json): string {
     ? JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value)
     : String(value);
 }
+
+/** Whether a value of JSON.parse is an object. */
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

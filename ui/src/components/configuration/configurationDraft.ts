@@ -9,7 +9,7 @@ import {
 } from "@/components/editor/draft";
 import type { FormErrors } from "@/components/formErrors";
 import type { PromptChoice } from "@/components/PromptPicker";
-import { placeholdersOf, variablesOf } from "@/components/template";
+import { placeholdersOf, variablesOf } from "@/components/renderVersion";
 
 /** One configuration while it is edited. */
 export interface ConfigurationDraft {

@@ -1,4 +1,4 @@
-import { isObject } from "@/components/editor/draft";
+import { isObject } from "@/components/json";
 
 /** What an item has for variables. */
 interface Values {

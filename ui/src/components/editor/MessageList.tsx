@@ -1,6 +1,7 @@
 import { Text } from "@mantine/core";
 import type { PromptMessage } from "@/api/types";
-import { isObject, pretty } from "./draft";
+import { isObject } from "@/components/json";
+import { pretty } from "./draft";
 import classes from "./MessageList.module.css";
 import { TemplateText } from "./TemplateText";
 

@@ -1,6 +1,7 @@
 import { SegmentedControl } from "@mantine/core";
 import { Code } from "@/components/Code";
-import { isObject, pretty } from "./draft";
+import { isObject } from "@/components/json";
+import { pretty } from "./draft";
 import classes from "./Editor.module.css";
 import { ErrorText } from "./ErrorText";
 

@@ -4,7 +4,8 @@ import { useState } from "react";
 import { Code } from "@/components/Code";
 import { FormDialog } from "@/components/FormDialog";
 import { IconButton } from "@/components/IconButton";
-import { type DraftError, describeTool, type Item, isObject, newId, pretty, readTools } from "./draft";
+import { isObject } from "@/components/json";
+import { type DraftError, describeTool, type Item, newId, pretty, readTools } from "./draft";
 import classes from "./Editor.module.css";
 import { ErrorText } from "./ErrorText";
 

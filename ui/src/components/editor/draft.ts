@@ -1,5 +1,7 @@
 import type { PromptMessage, PromptModelConfig, PromptVersion, PromptVersionCreate } from "@/api/types";
-import { accepts, type Missing, type Variable, variablesOf } from "@/components/template";
+import { isObject } from "@/components/json";
+import { accepts, type Variable, variablesOf } from "@/components/renderVersion";
+import type { Missing } from "@/components/template";
 
 /** A version while it is edited. JSON is kept as text, since it is invalid while it is typed. */
 export interface Draft {
@@ -404,8 +406,4 @@ export function describeTool(json: string): { name: string; description: string 
 
 export function pretty(value: unknown): string {
   return JSON.stringify(value, null, 2) ?? "";
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,6 +1,8 @@
 import type { PromptMessage, PromptVersionCreate } from "@/api/types";
-import { renderVersion, TemplateSyntaxError, type Values, ValuesError } from "@/components/template";
-import { type DraftVariable, isObject, readValue } from "./draft";
+import { isObject } from "@/components/json";
+import { own, renderVersion, type Values, ValuesError } from "@/components/renderVersion";
+import { TemplateSyntaxError } from "@/components/template";
+import { type DraftVariable, readValue } from "./draft";
 
 /**
  * The values that the reader typed, else the examples. An empty field is no value. `errors` has what is wrong by name.
@@ -26,10 +28,6 @@ export function valuesOf(
   });
   const values = { variables: Object.fromEntries(entries), placeholders: Object.fromEntries(inserted) };
   return { values, errors };
-}
-
-function own(record: Record<string, string>, name: string): string | undefined {
-  return Object.hasOwn(record, name) ? record[name] : undefined;
 }
 
 function readMessages(text: string): PromptMessage[] | null {

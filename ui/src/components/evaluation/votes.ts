@@ -1,6 +1,6 @@
 import type { EvaluationScore, Label, Vote, VoteCounts, VoteStatus } from "@/api/types";
-import { isObject } from "@/components/editor/draft";
 import { formatCount, formatCountOf } from "@/components/format";
+import { isObject } from "@/components/json";
 import { formatValue } from "./measures";
 
 /** What became of a vote. */

@@ -1,6 +1,7 @@
 import type { Grader } from "@/api/types";
-import { isObject, newId, pretty } from "@/components/editor/draft";
+import { newId, pretty } from "@/components/editor/draft";
 import type { FormErrors } from "@/components/formErrors";
+import { isObject } from "@/components/json";
 import { problemsOf } from "./graderMembers";
 
 /** A grader while it is edited. */

@@ -1,5 +1,5 @@
 import { parseJson, writeJson } from "@/api/json";
-import { isObject } from "@/components/editor/draft";
+import { isObject } from "@/components/json";
 import type { Definition, Field, GraderType, Shape } from "./graderFields";
 import { graderType } from "./graderTypes";
 

@@ -1,4 +1,5 @@
 import { LongNumber } from "@/api/json";
+import { isObject } from "@/components/json";
 
 export interface Schema {
   type?: string | string[];
@@ -50,8 +51,4 @@ function typeOf(value: unknown): string {
   if (Array.isArray(value)) return "array";
   if (value instanceof LongNumber) return "number";
   return typeof value;
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeOf(value) === "object";
 }

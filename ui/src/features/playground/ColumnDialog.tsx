@@ -1,4 +1,4 @@
-import { renderVersion } from "@/components/template";
+import { renderVersion } from "@/components/renderVersion";
 import { type Answer, lastText } from "./answer";
 import { BatchDialog } from "./BatchDialog";
 import type { ColumnAction } from "./ColumnPanel";

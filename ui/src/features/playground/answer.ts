@@ -1,6 +1,6 @@
 import type { CompletionEvent } from "@/api/playground";
 import type { Completion, PromptMessage } from "@/api/types";
-import { isObject } from "@/components/editor/draft";
+import { isObject } from "@/components/json";
 
 /** A call of a tool. `arguments` is JSON, as far as it arrived. */
 export interface ToolCall {

@@ -1,5 +1,5 @@
 import type { Completion } from "@/api/types";
-import { isObject } from "@/components/editor/draft";
+import { isObject } from "@/components/json";
 
 /** One item of a dataset while a column runs over it. */
 export interface BatchRow {

@@ -1,6 +1,7 @@
 import type { ApiError } from "@/api/problem";
 import type { Draft, DraftModel } from "@/components/editor/draft";
-import { isObject, pretty } from "@/components/editor/draft";
+import { pretty } from "@/components/editor/draft";
+import { isObject } from "@/components/json";
 import { emptyParameter, type ParameterName, type Play, type PlayColumn, parameters } from "./play";
 
 /** A change that makes a refused request work. */

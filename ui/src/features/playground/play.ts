@@ -16,7 +16,7 @@ import {
 } from "@/components/editor/draft";
 import { previewOf, valuesOf } from "@/components/editor/preview";
 import type { PromptChoice } from "@/components/PromptPicker";
-import { placeholdersOf, type Values } from "@/components/template";
+import { placeholdersOf, type Values } from "@/components/renderVersion";
 
 /** What happens when the model calls a tool. */
 export type ToolPolicy = "stop" | "fixed" | "recorded";

@@ -5,7 +5,7 @@ import { usePromptVersion } from "@/api/prompts";
 import type { Prompt, PromptVersion } from "@/api/types";
 import { CodeBlock } from "@/components/CodeBlock";
 import { PageHint, PageMessage } from "@/components/PageMessage";
-import { placeholdersOf } from "@/components/template";
+import { placeholdersOf } from "@/components/renderVersion";
 import classes from "./PromptPage.module.css";
 import { curlSnippet, pythonSnippet } from "./snippets";
 

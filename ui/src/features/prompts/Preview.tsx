@@ -9,7 +9,7 @@ import { MessageList } from "@/components/editor/MessageList";
 import { previewOf, valuesOf } from "@/components/editor/preview";
 import { ValueFields } from "@/components/editor/ValueFields";
 import { formatCountOf } from "@/components/format";
-import { placeholdersOf } from "@/components/template";
+import { placeholdersOf } from "@/components/renderVersion";
 
 interface Props {
   projectId: string;

@@ -1,5 +1,6 @@
 import type { PromptChange, PromptVersionCreate } from "@/api/types";
-import { isObject, pretty } from "@/components/editor/draft";
+import { pretty } from "@/components/editor/draft";
+import { isObject } from "@/components/json";
 
 /** What a second content changes in a first one, by member. */
 export function changesBetween(before: PromptVersionCreate, after: PromptVersionCreate): PromptChange[] {

@@ -1,6 +1,7 @@
 import type { ReplayEdit, ReplaySet } from "@/api/types";
-import { type DraftModel, emptyDraft, isObject, readDraft } from "@/components/editor/draft";
+import { type DraftModel, emptyDraft, readDraft } from "@/components/editor/draft";
 import type { FormErrors } from "@/components/formErrors";
+import { isObject } from "@/components/json";
 import { type EditDraft, readTarget } from "./edits";
 import { type Recorded, recordedParams, recordedText } from "./recorded";
 

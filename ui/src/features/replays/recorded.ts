@@ -1,5 +1,6 @@
 import type { PlaygroundOpened, PromptMessage, PromptVersion, Span } from "@/api/types";
-import { type DraftMessage, type DraftModel, draftOf, isObject, pretty } from "@/components/editor/draft";
+import { type DraftMessage, type DraftModel, draftOf, pretty } from "@/components/editor/draft";
+import { isObject } from "@/components/json";
 import type { EditDraft } from "./edits";
 
 /** What was recorded of the step that an edit changes. Null where it isn't known. */
