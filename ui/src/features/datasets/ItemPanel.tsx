@@ -1,25 +1,16 @@
-import { ActionIcon, Badge, Button, Group, Skeleton, Stack, Text, Tooltip } from "@mantine/core";
+import { ActionIcon, Button, Group, Skeleton, Stack, Text, Tooltip } from "@mantine/core";
 import { IconChevronLeft, IconChevronRight, IconPencil, IconTrash } from "@tabler/icons-react";
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
-import { Link } from "react-router";
 import { fetchDataset, fetchItem, useAddItem, useDatasetItem, useUpdateItem } from "@/api/datasets";
 import { ApiError } from "@/api/problem";
 import type { Dataset, DatasetItem, DatasetItemWrite } from "@/api/types";
-import { Ago } from "@/components/Ago";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
-import { CopyButton } from "@/components/CopyButton";
 import { SidePanel } from "@/components/Dialog";
-import { Fact, FactList } from "@/components/Fact";
-import { NONE } from "@/components/format";
-import { JsonTree } from "@/components/JsonTree";
-import { isBranch, type Json } from "@/components/json";
 import { ProblemPanel } from "@/components/ProblemPanel";
 import { QueryState } from "@/components/QueryState";
-import { RecordedText } from "@/components/RecordedText";
-import { useNow } from "@/components/useNow";
-import classes from "./Datasets.module.css";
 import { ItemConflictDialog } from "./ItemConflictDialog";
+import { ItemContent } from "./ItemContent";
 import { ItemForm } from "./ItemForm";
 import { draftOf, editedMembers, emptyDraft, type ItemDraft, isEdited, readDraft } from "./itemDraft";
 import type { KnownValues } from "./knownValues";
@@ -228,7 +219,7 @@ export function ItemPanel(props: ItemPanelProps) {
                 </Group>
               )}
               {begin.error && <ProblemPanel error={begin.error} />}
-              <Content item={shown} dataset={dataset} />
+              <ItemContent item={shown} dataset={dataset} />
             </Stack>
           )}
         </QueryState>
@@ -289,112 +280,4 @@ function Step({ label, icon: Shape, to, onOpen, confirmFirst }: StepProps) {
       </ActionIcon>
     </Tooltip>
   );
-}
-
-function Content({ item, dataset }: { item: DatasetItem; dataset: Dataset }) {
-  const now = useNow(30_000);
-  const run = `/p/${dataset.project_id}/runs/${item.source_run_id}`;
-  return (
-    <>
-      <FactList inline>
-        <Fact label="Key" value={item.key ?? NONE} />
-        <Fact label="Split" value={item.split ?? NONE} />
-        <Fact
-          label="Tags"
-          value={
-            item.tags.length === 0 ? (
-              NONE
-            ) : (
-              <Group gap={4} component="span">
-                {item.tags.map((tag) => (
-                  <Badge key={tag} size="sm" variant="light" color="gray" c="var(--lt-text)" tt="none">
-                    {tag}
-                  </Badge>
-                ))}
-              </Group>
-            )
-          }
-        />
-        <Fact
-          label="Source"
-          value={
-            item.source_run_id === null ? (
-              NONE
-            ) : (
-              <Link
-                to={
-                  item.source_span_id === null
-                    ? run
-                    : `${run}?${new URLSearchParams({ span: item.source_span_id })}`
-                }
-              >
-                {item.source_span_id === null ? "run" : "span of a run"}
-              </Link>
-            )
-          }
-        />
-        <Fact
-          label="Last changed"
-          value={
-            <>
-              in revision {item.revision_added}, <Ago time={item.created_at} now={now} />
-            </>
-          }
-        />
-        <Fact
-          label="Id"
-          value={
-            <Group gap={4} component="span" wrap="nowrap">
-              <code>{item.id}</code>
-              <CopyButton value={item.id} what="item id" />
-            </Group>
-          }
-        />
-      </FactList>
-      <ValueView title="Input" value={item.input as Json} />
-      <ValueView title="Reference output" value={item.reference_output as Json} isOptional />
-      {Object.keys(item.metadata).length > 0 && <ValueView title="Metadata" value={item.metadata as Json} />}
-    </>
-  );
-}
-
-interface ValueProps {
-  title: string;
-  value: Json;
-  /** Null means that there is none. */
-  isOptional?: boolean;
-}
-
-function ValueView({ title, value, isOptional = false }: ValueProps) {
-  const isNone = isOptional && value === null;
-  return (
-    <section aria-label={title} data-testid={`item-${title.toLowerCase().replaceAll(" ", "-")}`}>
-      <h2 className={classes.heading}>
-        {title}
-        {!isNone && <span>{typeName(value)}</span>}
-      </h2>
-      {isNone ? (
-        <Text size="sm" c="dimmed">
-          None
-        </Text>
-      ) : value === "" ? (
-        <Text size="sm" c="dimmed">
-          Empty text
-        </Text>
-      ) : typeof value === "string" ? (
-        <div className={classes.box} dir="auto">
-          <RecordedText text={value} what={title.toLowerCase()} plain framed={false} />
-        </div>
-      ) : (
-        <JsonTree value={value} what={title.toLowerCase()} open={3} />
-      )}
-    </section>
-  );
-}
-
-function typeName(value: Json): string {
-  if (value === null) return "null";
-  if (Array.isArray(value)) return "list";
-  if (isBranch(value)) return "object";
-  return typeof value === "string" ? "text" : typeof value === "boolean" ? "boolean" : "number";
 }

@@ -1,9 +1,9 @@
-import { Alert, Button, Checkbox, Select, Stack, Text, TextInput } from "@mantine/core";
+import { Alert, Button, Checkbox, Select, Stack, TextInput } from "@mantine/core";
 import { useHotkeys } from "@mantine/hooks";
-import { IconAlertTriangle, IconCheck, IconInfoCircle } from "@tabler/icons-react";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { IconInfoCircle } from "@tabler/icons-react";
+import { useMemo, useState } from "react";
 import { Link } from "react-router";
-import { ApiError, whyOf } from "@/api/problem";
+import { ApiError } from "@/api/problem";
 import { NO_ALIAS, useMoveAlias, useSaveVersion } from "@/api/prompts";
 import type { Prompt, PromptVersion } from "@/api/types";
 import { ConfirmDialog } from "@/components/ConfirmDialog";
@@ -24,8 +24,10 @@ import { ProblemPanel } from "@/components/ProblemPanel";
 import { scan } from "@/components/template";
 import { allows, useProject } from "@/components/useProject";
 import { ConflictDialog } from "./ConflictDialog";
+import { EditorState, type Saved, SavedNotice } from "./EditorState";
 import { Preview } from "./Preview";
-import { removeStored, type StoredDraft, writeStored } from "./storedDraft";
+import type { StoredDraft } from "./storedDraft";
+import { useKeptDraft } from "./useKeptDraft";
 import { VariablesEditor } from "./VariablesEditor";
 
 interface Props {
@@ -36,19 +38,6 @@ interface Props {
   /** Where the browser keeps the draft. */
   storageKey: string;
 }
-
-/** What the last save did. */
-interface Saved {
-  version: number;
-  isNew: boolean;
-  /** The alias that moved to it. */
-  moved?: { alias: string; from: number | null };
-  /** Why the alias did not move. */
-  error?: Error;
-}
-
-/** How long a pause in typing is before the browser keeps the draft. */
-const KEEP_MS = 400;
 
 /** Edits a draft and saves it as a new version. The browser keeps the draft until then. */
 export function Editor({ prompt, source: opened, stored, storageKey }: Props) {
@@ -62,8 +51,6 @@ export function Editor({ prompt, source: opened, stored, storageKey }: Props) {
   const [draft, setDraft] = useState<Draft>(
     () => stored?.draft ?? (opened === null ? emptyDraft() : draftOf(opened)),
   );
-  const [keptAt, setKeptAt] = useState(stored?.savedAt ?? null);
-  const [cannotKeep, setCannotKeep] = useState(false);
   const [alias, setAlias] = useState<string | null>(null);
   const [saved, setSaved] = useState<Saved | null>(null);
   const [dialog, setDialog] = useState<"discard" | "conflict" | null>(null);
@@ -80,44 +67,13 @@ export function Editor({ prompt, source: opened, stored, storageKey }: Props) {
     [draft],
   );
 
-  // Typing must not wait for the storage.
   const isWorth = isModified || draft.note !== "";
-  const isPending = useRef(false);
-  const keep = useRef(() => {});
-  useEffect(() => {
-    keep.current = () => {
-      if (!isPending.current) return;
-      isPending.current = false;
-      if (!isWorth) {
-        removeStored(storageKey);
-        setKeptAt(null);
-        return;
-      }
-      const savedAt = new Date().toISOString();
-      const isKept = writeStored(storageKey, { savedAt, base, from: source?.version ?? 0, draft });
-      setCannotKeep(!isKept);
-      setKeptAt(isKept ? savedAt : null);
-    };
+  const { keptAt, cannotKeep } = useKeptDraft(storageKey, isWorth, {
+    savedAt: stored?.savedAt ?? null,
+    base,
+    from: source?.version ?? 0,
+    draft,
   });
-  const isFirst = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the draft is what is kept
-  useEffect(() => {
-    if (isFirst.current) {
-      isFirst.current = false;
-      return;
-    }
-    isPending.current = true;
-    const timer = setTimeout(() => keep.current(), KEEP_MS);
-    return () => clearTimeout(timer);
-  }, [draft, base, source]);
-  useEffect(() => {
-    const leave = () => keep.current();
-    window.addEventListener("pagehide", leave);
-    return () => {
-      window.removeEventListener("pagehide", leave);
-      leave();
-    };
-  }, []);
 
   const change = (changed: Partial<Draft>) => {
     setSaved(null);
@@ -172,7 +128,7 @@ export function Editor({ prompt, source: opened, stored, storageKey }: Props) {
     <>
       <div className={classes.bar} data-testid="editor-bar">
         <div className={classes.state} role="status">
-          <State
+          <EditorState
             isModified={isWorth}
             keptAt={keptAt}
             cannotKeep={cannotKeep}
@@ -349,77 +305,6 @@ export function Editor({ prompt, source: opened, stored, storageKey }: Props) {
 
 function isConflict(error: Error): boolean {
   return error instanceof ApiError && error.problem?.code === "stale_base_version";
-}
-
-interface StateProps {
-  isModified: boolean;
-  keptAt: string | null;
-  cannotKeep: boolean;
-  source: number;
-  latest: number;
-}
-
-const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
-const dayAndClock = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-
-function State({ isModified, keptAt, cannotKeep, source, latest }: StateProps) {
-  const from = source !== latest && source !== 0 ? ` from v${source}` : "";
-  if (isModified && cannotKeep) {
-    return (
-      <Text component="span" inherit c="var(--lt-error-text)">
-        <IconAlertTriangle size={13} aria-hidden="true" /> This browser can't keep the draft. Save it before
-        you leave.
-      </Text>
-    );
-  }
-  if (isModified && keptAt !== null) {
-    const isToday = new Date(keptAt).toDateString() === new Date().toDateString();
-    const time = (isToday ? clock : dayAndClock).format(new Date(keptAt));
-    return (
-      <span title="Kept in this browser until you save or discard it">
-        Unsaved draft{from} from {time}
-      </span>
-    );
-  }
-  if (isModified) return <span>Unsaved draft{from}</span>;
-  if (latest === 0) return <span>No version yet</span>;
-  return (
-    <span>
-      v{source}
-      {source === latest ? ", the latest" : `; the latest is v${latest}`}
-    </span>
-  );
-}
-
-function SavedNotice({ saved, prompt }: { saved: Saved; prompt: Prompt }) {
-  const { version, isNew, moved, error } = saved;
-  const conflict = error instanceof ApiError && error.status === 412;
-  return (
-    <>
-      <Alert
-        variant="light"
-        color={isNew ? "green" : "blue"}
-        p="xs"
-        c="var(--lt-text)"
-        icon={isNew ? <IconCheck size={16} /> : <IconInfoCircle size={16} />}
-        data-testid="saved"
-      >
-        {isNew ? `Saved as v${version}.` : `Nothing saved: v${version} has the same content.`}
-        {moved &&
-          ` ${moved.alias} is now v${version}${moved.from === null ? "" : moved.from === version ? "" : `, was v${moved.from}`}.`}
-        {!isNew && !moved && version !== prompt.latest_version && " Move an alias to it to use it."}{" "}
-        <Link to="?tab=versions">All versions</Link>
-      </Alert>
-      {error && (
-        <Alert variant="light" color="red" p="xs" c="var(--lt-text)" icon={<IconAlertTriangle size={16} />}>
-          {conflict
-            ? "The alias was not moved, because someone moved it meanwhile."
-            : `The alias was not moved: ${whyOf(error)}`}{" "}
-          <Link to="?tab=aliases">Aliases</Link>
-        </Alert>
-      )}
-    </>
-  );
 }
 
 interface AdvancedProps {
