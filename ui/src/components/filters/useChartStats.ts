@@ -14,7 +14,7 @@ export function useChartStats(filter: RunFilter, groupBy?: RunGroupBy, groups?: 
   return {
     query: times ? clipped : whole,
     /** The chart must wait for the times that it shows. */
-    isSettling: isTooFar && (misdated.isPending || (times != null && clipped.isPlaceholderData)),
+    isPending: isTooFar && (misdated.isPending || (times != null && clipped.isPlaceholderData)),
     /** The runs that the chart leaves out; missing if there are none. */
     leftOut: times ? misdated.data : undefined,
   };

@@ -1,14 +1,14 @@
 import { Button, Select, Skeleton, Switch } from "@mantine/core";
 import { lazy, Suspense, useMemo, useState } from "react";
 import { Link, useNavigate } from "react-router";
-import { useHasRuns } from "@/api/stats";
 import type { RunGroupBy, RunStats, RunTotals } from "@/api/types";
 import { isSkewed } from "@/components/chart/series";
 import { DataTable } from "@/components/DataTable";
 import { Figures } from "@/components/Figures";
 import { FilterBar } from "@/components/filters/FilterBar";
-import { betweenSeconds, withoutFilters, withParam, withTimeRange } from "@/components/filters/filters";
-import { EmptyTime, MisdatedNote, SampledNote } from "@/components/filters/TimeNotes";
+import { betweenSeconds, withParam, withTimeRange } from "@/components/filters/filters";
+import { NoRuns } from "@/components/filters/NoRuns";
+import { MisdatedNote, SampledNote } from "@/components/filters/TimeNotes";
 import { useChartStats } from "@/components/filters/useChartStats";
 import { useFilters } from "@/components/filters/useFilters";
 import {
@@ -22,7 +22,7 @@ import {
   UNKNOWN,
 } from "@/components/format";
 import { PageHeader } from "@/components/PageHeader";
-import { PageHint, PageMessage } from "@/components/PageMessage";
+import { PageHint } from "@/components/PageMessage";
 import { QueryState } from "@/components/QueryState";
 import { useProjectId } from "@/components/useProject";
 import { type Chart, chartsOf, GROUPINGS, groupsOf, readGrouping, withGroup } from "./charts";
@@ -38,12 +38,11 @@ const MAX_GROUPS = 8;
 export function DashboardsPage() {
   const { projectId, params, setParams, filters, filter, isFiltered, isTimed } = useFilters();
   const grouping = readGrouping(params);
-  const { query, isSettling, leftOut } = useChartStats(
+  const { query, isPending, leftOut } = useChartStats(
     filter,
     grouping ?? undefined,
     grouping ? MAX_GROUPS : undefined,
   );
-  const other = useHasRuns(projectId, isTimed && query.data?.total.count === 0);
   const [asTables, setAsTables] = useState(false);
   return (
     <div className={classes.page}>
@@ -80,7 +79,7 @@ export function DashboardsPage() {
       >
         <QueryState query={query} page skeleton={<ChartsSkeleton />}>
           {(stats) =>
-            isSettling ? (
+            isPending ? (
               <ChartsSkeleton />
             ) : stats.total.count > 0 ? (
               <div
@@ -106,23 +105,21 @@ export function DashboardsPage() {
                 />
                 {stats.group_by !== null && <Groups stats={stats} groupBy={stats.group_by} params={params} />}
               </div>
-            ) : isTimed && other.isPending ? (
-              <ChartsSkeleton />
-            ) : isTimed && other.data !== false ? (
-              <EmptyTime what="runs" filters={filters} params={params} onChange={setParams} />
-            ) : isFiltered ? (
-              <PageMessage title="No runs match these filters.">
-                <Button variant="default" onClick={() => setParams(withoutFilters(params))}>
-                  Clear filters
-                </Button>
-              </PageMessage>
             ) : (
-              <PageMessage title="No runs yet.">
+              <NoRuns
+                projectId={projectId}
+                filters={filters}
+                isFiltered={isFiltered}
+                isTimed={isTimed}
+                params={params}
+                onParams={setParams}
+                skeleton={<ChartsSkeleton />}
+              >
                 <PageHint>Charts of runs, errors, durations, tokens and cost appear here.</PageHint>
                 <Button component={Link} to={`/p/${projectId}/connect`}>
                   Send your first run
                 </Button>
-              </PageMessage>
+              </NoRuns>
             )
           }
         </QueryState>

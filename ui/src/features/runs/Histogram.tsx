@@ -23,8 +23,8 @@ interface Props {
 
 /** Runs and failures over time. Dragging selects a time range. */
 export function Histogram({ filter, isFiltered, params, onParams, onRange }: Props) {
-  const { query, isSettling, leftOut } = useChartStats(filter);
-  const stats = isSettling ? undefined : query.data;
+  const { query, isPending, leftOut } = useChartStats(filter);
+  const stats = isPending ? undefined : query.data;
   const chart = useMemo(
     () =>
       stats && {
@@ -89,7 +89,7 @@ export function Histogram({ filter, isFiltered, params, onParams, onRange }: Pro
           </span>
         )}
       </p>
-      {leftOut && !isSettling && <MisdatedNote runs={leftOut} params={params} onChange={onParams} />}
+      {leftOut && !isPending && <MisdatedNote runs={leftOut} params={params} onChange={onParams} />}
       {stats && <SampledNote totals={stats.total} />}
       <div style={{ height: HEIGHT }}>
         {stats && chart && stats.total.count > 0 && (

@@ -4,8 +4,7 @@ import { Link, NavigationType, useLocation, useNavigationType } from "react-rout
 import type { DeletionTarget } from "@/api/deletion";
 import type { RunsExport } from "@/api/export";
 import { useFirstRuns, useReloadRuns } from "@/api/runs";
-import { type HiddenTraces, useHasRuns, useHiddenTraces } from "@/api/stats";
-import { useRunStream } from "@/api/stream";
+import { type HiddenTraces, useHiddenTraces } from "@/api/stats";
 import type { RunFilter } from "@/api/types";
 import type { AddedRuns } from "@/components/AddToDatasetDialog";
 import { FilterBar } from "@/components/filters/FilterBar";
@@ -14,12 +13,11 @@ import {
   type Filters,
   type Order,
   readOrder,
-  withoutFilters,
   withParam,
   withTimeRange,
   withTraces,
 } from "@/components/filters/filters";
-import { EmptyTime } from "@/components/filters/TimeNotes";
+import { NoRuns } from "@/components/filters/NoRuns";
 import { useFilters } from "@/components/filters/useFilters";
 import { formatCount, formatHidden } from "@/components/format";
 import { SearchWords } from "@/components/Highlight";
@@ -35,13 +33,13 @@ import { searchWords } from "@/components/words";
 import { ColumnChooser } from "./ColumnChooser";
 import type { Layout } from "./columns";
 import { Histogram } from "./Histogram";
-import { mergeArrivals, NO_CHANGES } from "./live";
 import { MoreActions } from "./MoreActions";
 import { ofKind, ownName, SCORE } from "./ownColumns";
 import { RunList } from "./RunList";
 import { RunListSkeleton } from "./RunListSkeleton";
 import classes from "./RunsPage.module.css";
 import { SelectionBar } from "./SelectionBar";
+import { useArrivals } from "./useArrivals";
 import { useChoice } from "./useChoice";
 import { useColumns } from "./useColumns";
 import { useStoredFlag } from "./useStoredFlag";
@@ -218,41 +216,11 @@ function Results({
     if (!live && !isReturn) void reload();
   }, [location.key]);
 
-  // Changes since the first page was loaded. Loading it again clears them.
-  const page = isCurrent ? runs.data : undefined;
-  const loadedAt = runs.dataUpdatedAt;
-  const [since, setSince] = useState({ listed, loadedAt, news: NO_CHANGES, overrun: false });
-  const current = (known: typeof since) =>
-    known.listed === listed && known.loadedAt === loadedAt
-      ? known
-      : { listed, loadedAt, news: NO_CHANGES, overrun: false };
-  const { news, overrun } = current(since);
-  // Any status and outcome, to notice runs that no longer match the filter.
-  const streamed = useMemo(
-    () => ({ ...listed, order: undefined, status: undefined, outcome: undefined }),
-    [listed],
-  );
-  useRunStream(streamed, live && page !== undefined, {
-    position: page?.position ?? null,
-    onRuns: (arrived) =>
-      page &&
-      setSince((before) => {
-        const known = current(before);
-        const next = mergeArrivals(known.news, arrived, {
-          first: page,
-          isNewestFirst: order === null,
-          status: filter.status,
-          outcome: filter.outcome,
-        });
-        return next === known.news ? before : { ...known, news: next };
-      }),
-    onReset: () => setSince((before) => ({ ...current(before), overrun: true })),
-  });
+  const { news, overrun } = useArrivals(listed, runs, live);
   const fresh = news.fresh.size;
 
   // An empty list shows the first runs without asking.
   const isEmpty = isCurrent && runs.data.data.length === 0;
-  const other = useHasRuns(projectId, isEmpty && isTimed);
   useEffect(() => {
     if (isEmpty && fresh > 0) void reload();
   }, [isEmpty, fresh, reload]);
@@ -269,9 +237,9 @@ function Results({
   const mayAppear = isAtTop && !isEmpty && (fresh > 0 || overrun);
   useEffect(() => {
     if (!mayAppear) return;
-    const timer = setTimeout(() => void reload(), Math.max(0, loadedAt + APPEAR_MS - Date.now()));
+    const timer = setTimeout(() => void reload(), Math.max(0, runs.dataUpdatedAt + APPEAR_MS - Date.now()));
     return () => clearTimeout(timer);
-  }, [mayAppear, loadedAt, reload]);
+  }, [mayAppear, runs.dataUpdatedAt, reload]);
 
   const choice = useChoice(filter, location.key);
   const { selection, previewed } = choice;
@@ -332,18 +300,16 @@ function Results({
                   Show all traces
                 </Button>
               </PageMessage>
-            ) : isTimed && other.isPending ? (
-              <RunListSkeleton />
-            ) : isTimed && other.data !== false ? (
-              <EmptyTime what="runs" filters={filters} params={params} onChange={onParams} />
-            ) : isFiltered ? (
-              <PageMessage title="No runs match these filters.">
-                <Button variant="default" onClick={() => onParams(withoutFilters(params))}>
-                  Clear filters
-                </Button>
-              </PageMessage>
             ) : (
-              <PageMessage title="No runs yet.">
+              <NoRuns
+                projectId={projectId}
+                filters={filters}
+                isFiltered={isFiltered}
+                isTimed={isTimed}
+                params={params}
+                onParams={onParams}
+                skeleton={<RunListSkeleton />}
+              >
                 <PageHint>
                   {mayCreateKeys ? "Create a key" : "Ask an admin for an Ingest key"} and add a few lines of
                   code. Your first run appears here.
@@ -352,7 +318,7 @@ function Results({
                   Send your first run
                 </Button>
                 <LoadSamples />
-              </PageMessage>
+              </NoRuns>
             )
           }
         </QueryState>
@@ -361,7 +327,7 @@ function Results({
             projectId={projectId}
             filter={filter}
             selection={selection}
-            hasMore={page?.next_cursor !== null}
+            hasMore={!isCurrent || runs.data.next_cursor !== null}
             onSelection={choice.setSelection}
             mayReplay={mayReplay}
             onAdd={onAdd}
