@@ -151,7 +151,7 @@ type Completing struct {
 	out        Completion
 	run        recording.Run
 	spent      providers.Money
-	counted    providers.Money // against MaxCost
+	counted    providers.Money // against MaxCost: known costs, and the most that calls of unknown cost can have cost
 	unknown    bool            // whether the cost of a round is unknown
 }
 
@@ -176,19 +176,6 @@ func (s *Service) Begin(ctx context.Context, caller *Caller, request *Request) (
 	return c, nil
 }
 
-// Most returns the most that one call of the model can cost where money is limited, nil if the model has no price.
-func (c *Completing) Most() *providers.Money { return c.connection.Most(c.model) }
-
-// Limit sets the most that the completion may cost, and how often a call of the model is tried.
-func (c *Completing) Limit(maxCost providers.Money, attempts int) {
-	limited, caller := *c.request, *c.caller
-	limited.MaxCost, caller.Attempts = &maxCost, attempts
-	c.request, c.caller = &limited, &caller
-}
-
-// Counted returns what the completion counts in limits so far: known costs, and the most that calls of unknown cost can have cost.
-func (c *Completing) Counted() providers.Money { return c.counted }
-
 // Complete completes the messages, and records that as a run. With events, it streams.
 func (c *Completing) Complete(ctx context.Context, events Events) (Completion, error) {
 	c.events = events
@@ -201,6 +188,22 @@ func (c *Completing) Complete(ctx context.Context, events Events) (Completion, e
 		c.out.Cost = &c.spent
 	}
 	return c.out, err
+}
+
+// CompleteWithin completes the messages within a budget, which counts known costs, and the most that calls of unknown cost can have cost.
+// It returns [providers.ErrSpent] if the budget is spent; nothing was called then.
+func (c *Completing) CompleteWithin(ctx context.Context, budget *providers.Budget) (Completion, error) {
+	var done Completion
+	err := budget.Spend(ctx, c.connection.Most(c.model), c.caller.Attempts, func(maxCost *providers.Money, attempts int) (_ providers.Money, err error) {
+		if maxCost != nil {
+			limited, caller := *c.request, *c.caller
+			limited.MaxCost, caller.Attempts = maxCost, attempts
+			c.request, c.caller = &limited, &caller
+		}
+		done, err = c.Complete(ctx, nil)
+		return c.counted, err
+	})
+	return done, err
 }
 
 // rounds calls the model until it is done.

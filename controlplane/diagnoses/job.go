@@ -166,10 +166,11 @@ func (t *try) call(ctx context.Context, before *Answer) (*Answer, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it is for the user
 	}
-	if err := t.limit(ctx, completing); err != nil {
+	budget, err := t.budget(ctx)
+	if err != nil {
 		return nil, err
 	}
-	done, err := completing.Complete(ctx, nil)
+	done, err := completing.CompleteWithin(ctx, budget)
 	if errors.Is(err, providers.ErrMaxCost) {
 		err = errCap
 	}
@@ -187,25 +188,16 @@ func (t *try) call(ctx context.Context, before *Answer) (*Answer, error) {
 	return &answer, t.store(ctx, &answer)
 }
 
-// limit lets a call cost no more than is left of the cap.
-func (t *try) limit(ctx context.Context, completing *completions.Completing) error {
-	most := completing.Most()
-	if t.d.MaxCostNanousd == nil || most == nil {
-		return nil
+// budget returns what is left of the cap.
+func (t *try) budget(ctx context.Context) (*providers.Budget, error) {
+	if t.d.MaxCostNanousd == nil {
+		return providers.NewBudget(nil, 0), nil
 	}
 	spent, err := t.providers.EvaluationCost(ctx, t.d.ID)
 	if err != nil {
-		return err //nolint:wrapcheck // it names the statement
+		return nil, err //nolint:wrapcheck // it names the statement
 	}
-	taken, times, err := providers.NewBudget(t.d.MaxCostNanousd, spent.Cost+spent.Bounded).Take(ctx, *most, callAttempts)
-	if err != nil {
-		return err //nolint:wrapcheck // it is that of the job
-	}
-	if times == 0 {
-		return errCap
-	}
-	completing.Limit(taken, times)
-	return nil
+	return providers.NewBudget(t.d.MaxCostNanousd, spent.Cost+spent.Bounded), nil
 }
 
 // store stores an answer.

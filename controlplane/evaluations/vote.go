@@ -258,19 +258,11 @@ func (a *attempt) begin(ctx context.Context, caller *completions.Caller, name st
 
 // complete completes a call of a connection with a name within the cap of the evaluation. It returns nil if the money is spent.
 func (a *attempt) complete(ctx context.Context, name string, completing *completions.Completing) (*completions.Completion, error) {
-	if most := completing.Most(); a.budget.Limited() && most != nil {
-		taken, times, err := a.budget.Take(ctx, *most, a.caller.Attempts)
-		if err != nil {
-			return nil, err
-		}
-		if times == 0 {
-			a.stopping.set(StopMaxCost, nil)
-			return nil, nil //nolint:nilnil // the money is spent
-		}
-		completing.Limit(taken, times)
-		defer func() { a.budget.GiveBack(taken, completing.Counted()) }()
+	done, err := completing.CompleteWithin(ctx, a.budget)
+	if errors.Is(err, providers.ErrSpent) {
+		a.stopping.set(StopMaxCost, nil)
+		return nil, nil //nolint:nilnil // the money is spent
 	}
-	done, err := completing.Complete(ctx, nil)
 	if refused := problem.Of(err); refused != nil && refused.Code == problem.CodeNotFound { // the rest was read before
 		err = deletedConnection(name)
 	}

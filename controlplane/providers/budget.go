@@ -2,8 +2,12 @@ package providers
 
 import (
 	"context"
+	"fmt"
 	"sync"
 )
+
+// ErrSpent is returned if nothing is left of a budget for a call. ErrMaxCost is in its tree.
+var ErrSpent = fmt.Errorf("the budget is spent: %w", ErrMaxCost)
 
 // Budget is what is left of the cap of several calls. A call takes the most that it can cost, and gives back what it did not.
 type Budget struct {
@@ -23,9 +27,32 @@ func NewBudget(limit *Money, spent Money) *Budget {
 // Limited reports whether there is a cap. Without one, nothing is taken.
 func (p *Budget) Limited() bool { return p.limit != nil }
 
-// Take takes the most that up to a number of attempts can cost, at least one. It waits for money that may come back. It returns 0
+// Spend makes a call within the budget. most is the most that an attempt at it can cost, nil if that is unknown. call gets the most that all
+// of its attempts may cost, nil for no cap, and how many it may make. It returns what counts in the cap, also with an error. Spend returns
+// ErrSpent if the budget has less than one attempt can cost.
+func (p *Budget) Spend(ctx context.Context, most *Money, attempts int, call func(maxCost *Money, attempts int) (Money, error)) error {
+	if p.limit == nil {
+		_, err := call(nil, attempts)
+		return err
+	}
+	var taken Money
+	if most != nil {
+		var err error
+		if taken, attempts, err = p.take(ctx, *most, attempts); err != nil {
+			return err
+		}
+		if attempts == 0 {
+			return ErrSpent
+		}
+	}
+	counted, err := call(&taken, attempts)
+	p.giveBack(taken, counted)
+	return err
+}
+
+// take takes the most that up to a number of attempts can cost, at least one. It waits for money that may come back. It returns 0
 // attempts if that would not help.
-func (p *Budget) Take(ctx context.Context, most Money, attempts int) (taken Money, times int, err error) {
+func (p *Budget) take(ctx context.Context, most Money, attempts int) (taken Money, times int, err error) {
 	for {
 		p.mu.Lock()
 		left := *p.limit - p.spent - p.reserved
@@ -50,8 +77,8 @@ func (p *Budget) Take(ctx context.Context, most Money, attempts int) (taken Mone
 	}
 }
 
-// GiveBack gives back what was taken, and counts what was spent.
-func (p *Budget) GiveBack(taken, spent Money) {
+// giveBack gives back what was taken, and counts what was spent.
+func (p *Budget) giveBack(taken, spent Money) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.reserved -= taken

@@ -181,44 +181,30 @@ func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, err
 	}
 	one := providers.Call{
 		Request: request, Feature: providers.FeatureReplay, User: m.r.CreatedByID, KeyName: m.r.AuthorKey, Evaluation: &m.r.ID, AllowUnpriced: m.r.AllowUnpriced,
-		Attempts: callAttempts, MaxWait: callWait,
-	}
-	taken := providers.Money(0)
-	if most := connection.Most(request); m.budget.Limited() {
-		if most != nil {
-			var tries int
-			if taken, tries, err = m.budget.Take(ctx, *most, callAttempts); err != nil {
-				return replay.Answer{}, err //nolint:wrapcheck // it is of the context
-			}
-			if tries == 0 {
-				m.stopAll(stopMaxCost, nil)
-				return replay.Answer{}, errStopped
-			}
-			one.Attempts = tries
-		}
-		one.MaxCost = &taken
+		MaxWait: callWait,
 	}
 	var answer providers.Answer
-	var counted, cost providers.Money
+	var cost providers.Money
 	made, unknown := 0, false
-	err = work.Retry(ctx, func() (err error) {
-		answer, err = connection.Complete(ctx, one)
-		made, counted = made+answer.Attempts, counted+answer.Counted
-		switch {
-		case answer.Cost != nil:
-			cost += *answer.Cost
-		case answer.Attempts > 0:
-			unknown = true
-		}
-		one.Attempts -= answer.Attempts // a repetition has what is left
-		if one.MaxCost != nil {
-			one.MaxCost = new(taken - counted)
-		}
-		return err //nolint:wrapcheck // below
+	err = m.budget.Spend(ctx, connection.Most(request), callAttempts, func(maxCost *providers.Money, attempts int) (counted providers.Money, _ error) {
+		one.MaxCost, one.Attempts = maxCost, attempts
+		err := work.Retry(ctx, func() (err error) {
+			answer, err = connection.Complete(ctx, one)
+			made, counted = made+answer.Attempts, counted+answer.Counted
+			switch {
+			case answer.Cost != nil:
+				cost += *answer.Cost
+			case answer.Attempts > 0:
+				unknown = true
+			}
+			one.Attempts -= answer.Attempts // a repetition has what is left
+			if maxCost != nil {
+				one.MaxCost = new(*maxCost - counted)
+			}
+			return err //nolint:wrapcheck // below
+		})
+		return counted, err //nolint:wrapcheck // below
 	})
-	if taken > 0 {
-		m.budget.GiveBack(taken, counted)
-	}
 	if err != nil {
 		return replay.Answer{}, m.failed(ctx, err)
 	}
@@ -264,11 +250,11 @@ func (m *making) failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
-	case refused == nil, refused.Code == problem.CodeDependency:
-		return err
-	case errors.Is(err, providers.ErrMaxCost): // a call that failed may have cost more than was reserved for it
+	case errors.Is(err, providers.ErrMaxCost): // also in a call: one that failed may have cost more than was reserved for it
 		m.stopAll(stopMaxCost, nil)
 		return errStopped
+	case refused == nil, refused.Code == problem.CodeDependency:
+		return err
 	case refused.Kind == problem.PaymentRequired:
 		m.stopAll(stopBudget, nil)
 		return errStopped

@@ -3,6 +3,7 @@ package replays
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"github.com/google/uuid"
@@ -143,31 +144,32 @@ func (m *making) judged(ctx context.Context, made *replay.Attempt) (*float64, er
 
 // vote asks for the votes that are missing, within the cap.
 func (m *making) vote(ctx context.Context, j *Judging) (*Judged, error) {
-	j.Attempts = callAttempts
-	if !m.budget.Limited() {
-		return m.panel.Judge(ctx, j) //nolint:wrapcheck // it says what it does
+	var most *providers.Money
+	if m.budget.Limited() {
+		j.Attempts = 1
+		each, err := m.panel.Most(ctx, j)
+		if err != nil {
+			return nil, err //nolint:wrapcheck // it says what it does
+		}
+		most = &each
 	}
-	j.Attempts = 1
-	most, err := m.panel.Most(ctx, j)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // it says what it does
-	}
-	taken, tries, err := m.budget.Take(ctx, most, callAttempts)
-	if err != nil {
-		return nil, err //nolint:wrapcheck // it is of the context
-	}
-	if tries == 0 {
+	var said *Judged
+	err := m.budget.Spend(ctx, most, callAttempts, func(maxCost *providers.Money, attempts int) (_ providers.Money, err error) {
+		j.MaxCost, j.Attempts = maxCost, attempts
+		said, err = m.panel.Judge(ctx, j)
+		switch {
+		case err == nil:
+			return said.Spent, nil
+		case maxCost != nil: // what failed may have cost that
+			return *maxCost, err //nolint:wrapcheck // it says what it does
+		}
+		return 0, err //nolint:wrapcheck // it says what it does
+	})
+	if errors.Is(err, providers.ErrSpent) {
 		m.stopAll(stopMaxCost, nil)
 		return nil, errStopped
 	}
-	j.MaxCost, j.Attempts = &taken, tries
-	said, err := m.panel.Judge(ctx, j)
-	spent := taken // what failed may have cost that
-	if err == nil {
-		spent = said.Spent
-	}
-	m.budget.GiveBack(taken, spent)
-	return said, err //nolint:wrapcheck // it says what it does
+	return said, err //nolint:wrapcheck // it is of the panel or the context
 }
 
 // toolCalls are those of an attempt.
