@@ -52,24 +52,12 @@ func New(pool *pgxpool.Pool, queue *work.Queue, limits Limits, now func() time.T
 	work.Register(queue, s.runCheck)
 	// An attempt that was replaced may have ended the job of the one that replaced it, which was killed later.
 	queue.Recover(work.Kind{
-		Name: "import", DB: s.db,
-		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
-			return postgres.Many[work.Lost](ctx, s.db, "list lost imports", pgx.NamedArgs{"before": before})
-		},
+		Name: "import", DB: s.db, List: "list lost imports", SetJob: "set job",
 		Job: func(lost work.Lost) river.JobArgs { return importArgs{lost.ID} },
-		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
-			return tx.Exec(ctx, "set job", pgx.NamedArgs{"id": lost.ID, "job": job, "now": s.now()})
-		},
 	})
 	queue.Recover(work.Kind{
-		Name: "check", DB: s.db,
-		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
-			return postgres.Many[work.Lost](ctx, s.db, "list lost checks", pgx.NamedArgs{"before": before})
-		},
+		Name: "check", DB: s.db, List: "list lost checks", SetJob: "set job of check",
 		Job: func(lost work.Lost) river.JobArgs { return checkArgs{lost.ID} },
-		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
-			return tx.Exec(ctx, "set job of check", pgx.NamedArgs{"id": lost.ID, "job": job, "now": s.now()})
-		},
 	})
 	return s
 }

@@ -75,14 +75,8 @@ func New(
 	s := &Service{postgres.NewDB(pool, queries), queue, recorded, groups, recordings, models, completed, fenceKey, postgres.Clock(now)}
 	work.Register(queue, s.run)
 	queue.Recover(work.Kind{
-		Name: "diagnosis", DB: s.db,
-		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
-			return postgres.Many[work.Lost](ctx, s.db, "list lost diagnoses", pgx.NamedArgs{"before": before})
-		},
+		Name: "diagnosis", DB: s.db, List: "list lost diagnoses", SetJob: "set job of diagnosis",
 		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID} },
-		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
-			return tx.Exec(ctx, "set job of diagnosis", pgx.NamedArgs{"id": lost.ID, "job": job})
-		},
 	})
 	return s
 }

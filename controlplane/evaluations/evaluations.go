@@ -99,14 +99,8 @@ func New(
 	work.Register(queue, s.run)
 	work.Register(queue, s.resummarize)
 	queue.Recover(work.Kind{
-		Name: "evaluation", DB: s.db,
-		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
-			return postgres.Many[work.Lost](ctx, s.db, "list lost evaluations", pgx.NamedArgs{"before": before})
-		},
+		Name: "evaluation", DB: s.db, List: "list lost evaluations", SetJob: "set job of evaluation",
 		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, lost.Queue()} },
-		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
-			return tx.Exec(ctx, "set job of evaluation", pgx.NamedArgs{"id": lost.ID, "job": job})
-		},
 	})
 	return s
 }

@@ -77,24 +77,12 @@ func New(
 	work.Register(queue, s.run)
 	work.Register(queue, s.runBatch)
 	queue.Recover(work.Kind{
-		Name: "replay", DB: s.db,
-		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
-			return postgres.Many[work.Lost](ctx, s.db, "list lost replays", pgx.NamedArgs{"before": before})
-		},
+		Name: "replay", DB: s.db, List: "list lost replays", SetJob: "set job of replay",
 		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, lost.Queue()} },
-		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
-			return tx.Exec(ctx, "set job of replay", pgx.NamedArgs{"id": lost.ID, "job": job})
-		},
 	})
 	queue.Recover(work.Kind{
-		Name: "replay batch", DB: s.db,
-		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
-			return postgres.Many[work.Lost](ctx, s.db, "list lost batches", pgx.NamedArgs{"before": before})
-		},
+		Name: "replay batch", DB: s.db, List: "list lost batches", SetJob: "set job of batch",
 		Job: func(lost work.Lost) river.JobArgs { return batchArgs{lost.ID, lost.Queue()} },
-		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
-			return tx.Exec(ctx, "set job of batch", pgx.NamedArgs{"id": lost.ID, "job": job})
-		},
 	})
 	return s
 }

@@ -199,14 +199,8 @@ UPDATE things SET job_id = @job WHERE id = @id AND job_id IS NULL
 	require.NoError(t, err)
 	work.Register(queue, r.do)
 	queue.Recover(work.Kind{
-		Name: "thing", DB: db,
-		List: func(ctx context.Context, before time.Time) ([]work.Lost, error) {
-			return postgres.Many[work.Lost](ctx, db, "list things", pgx.NamedArgs{"before": before})
-		},
+		Name: "thing", DB: db, List: "list things", SetJob: "set job",
 		Job: func(lost work.Lost) river.JobArgs { return args{lost.ID.String()} },
-		Keep: func(ctx context.Context, tx postgres.DB, lost work.Lost, job int64) (int64, error) {
-			return tx.Exec(ctx, "set job", pgx.NamedArgs{"id": lost.ID, "job": job})
-		},
 	})
 	project, old, young := projectIn(t, pool, nil), uuid.New(), uuid.New()
 	_, err = pool.Exec(t.Context(), "INSERT INTO things VALUES ($1, $3, NULL, now() - interval '2 minutes'), ($2, $3, NULL, now())", old, young, project)

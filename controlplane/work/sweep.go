@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 	"github.com/riverqueue/river"
 
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -35,13 +36,12 @@ func (l Lost) Queue() string {
 // Kind is how a kind of work finds its jobs.
 type Kind struct {
 	Name string
-	DB   postgres.DB
-	// List returns what began before a time.
-	List func(ctx context.Context, before time.Time) ([]Lost, error)
+	// DB has the statements. List names one that lists [Lost] work that began @before a time. SetJob names one that stores a @job, at a time @now,
+	// with the work that has an @id, unless it has ended or has a job.
+	DB           postgres.DB
+	List, SetJob string
 	// Job returns the arguments of a job.
 	Job func(Lost) river.JobArgs
-	// Keep is that of [Queue.Give].
-	Keep func(ctx context.Context, tx postgres.DB, lost Lost, job int64) (changed int64, err error)
 }
 
 // Recover gives work of a kind a job again that has none. It must be called before [Queue.Run].
@@ -73,13 +73,15 @@ func (q *Queue) Requeue(ctx context.Context) error {
 }
 
 func (q *Queue) requeue(ctx context.Context, kind *Kind) error {
-	lost, err := kind.List(ctx, q.now().Add(-lostAfter))
+	lost, err := postgres.Many[Lost](ctx, kind.DB, kind.List, pgx.NamedArgs{"before": q.now().Add(-lostAfter)})
 	if err != nil {
 		return err
 	}
 	for _, one := range lost {
 		err = kind.DB.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-			return q.Give(ctx, tx, one.ProjectID, kind.Job(one), func(job int64) (int64, error) { return kind.Keep(ctx, tx, one, job) })
+			return q.Give(ctx, tx, one.ProjectID, kind.Job(one), func(job int64) (int64, error) {
+				return tx.Exec(ctx, kind.SetJob, pgx.NamedArgs{"id": one.ID, "job": job, "now": q.now()})
+			})
 		})
 		if err != nil {
 			return fmt.Errorf("give the %s %s a job again: %w", kind.Name, one.ID, err)

@@ -37,9 +37,10 @@ func TestStatements(t *testing.T) {
 	}, "./controlplane/...", "./components/...")
 	assert.NoError(t, err)
 	assert.Zero(t, packages.PrintErrors(loaded))
+	named := namedByFields(loaded)
 	checked := 0
 	for _, p := range loaded {
-		c := &statementChecker{t: t, p: p, statements: map[string]*prepared{}, keys: map[string]token.Pos{}, given: map[string]bool{}}
+		c := &statementChecker{t: t, p: p, named: named, statements: map[string]*prepared{}, keys: map[string]token.Pos{}, given: map[string]bool{}}
 		if c.read(conn) {
 			c.check()
 			checked += len(c.statements)
@@ -60,9 +61,59 @@ type statementChecker struct {
 	t          *testing.T
 	p          *packages.Package
 	statements map[string]*prepared
-	// keys are the names of arguments in the package.
-	keys  map[string]token.Pos
+	// named has the calls that run a statement that a field of a struct names, by the field.
+	named map[*types.Var]fieldCall
+	// keys are the names of arguments in the package, and of those that others give its statements.
+	keys map[string]token.Pos
+	// given are the names of arguments that a statement has.
 	given map[string]bool
+}
+
+// fieldCall is a call that runs a statement that a field names.
+type fieldCall struct {
+	args map[string]types.Type
+	row  types.Type // nil if none is read
+}
+
+// namedByFields returns the calls that run a statement that a field names, such as the one of a kind of work.
+func namedByFields(loaded []*packages.Package) map[*types.Var]fieldCall {
+	found := map[*types.Var]fieldCall{}
+	for _, p := range loaded {
+		c := &statementChecker{p: p}
+		for _, file := range p.Syntax {
+			ast.Inspect(file, func(n ast.Node) bool {
+				call, ok := n.(*ast.CallExpr)
+				if !ok {
+					return true
+				}
+				callee, row := c.callee(call)
+				if !isOfPostgres(callee) {
+					return true
+				}
+				for i, arg := range call.Args {
+					if field := c.field(arg); field != nil && i+1 < len(call.Args) && isNamedArgs(p.TypesInfo.TypeOf(call.Args[i+1])) {
+						found[field] = fieldCall{c.args(call.Args[i+1], nil, 0), row}
+					}
+				}
+				return true
+			})
+		}
+	}
+	return found
+}
+
+// field returns the field of a struct that an expression reads, or nil.
+func (c *statementChecker) field(e ast.Expr) *types.Var {
+	if selector, ok := e.(*ast.SelectorExpr); ok {
+		if selection := c.p.TypesInfo.Selections[selector]; selection != nil && selection.Kind() == types.FieldVal {
+			return selection.Obj().(*types.Var)
+		}
+	}
+	return nil
+}
+
+func isOfPostgres(callee types.Object) bool {
+	return callee.Pkg() != nil && callee.Pkg().Path() == "github.com/looptrace/looptrace/internal/postgres"
 }
 
 var parameter = regexp.MustCompile(`@([A-Za-z_]\w*)`)
@@ -133,6 +184,8 @@ func (c *statementChecker) check() {
 				c.call(n, stack)
 			case *ast.CompositeLit, *ast.AssignStmt:
 				maps.Copy(c.keys, c.keysIn(n))
+			case *ast.KeyValueExpr:
+				c.name(n)
 			}
 			return true
 		})
@@ -163,6 +216,44 @@ func (c *statementChecker) text(e ast.Expr) string {
 	return ""
 }
 
+// name checks a statement that a field names. The package of the field runs it.
+func (c *statementChecker) name(pair *ast.KeyValueExpr) {
+	key, ok := pair.Key.(*ast.Ident)
+	s := c.statements[c.text(pair.Value)]
+	if !ok || s == nil {
+		return
+	}
+	field, ok := c.p.TypesInfo.Uses[key].(*types.Var)
+	if !ok {
+		return
+	}
+	call, ok := c.named[field]
+	if !ok {
+		return
+	}
+	name := c.text(pair.Value)
+	c.fit(pair.Pos(), name, s, call.args)
+	for param := range s.params {
+		c.keys[param] = pair.Pos()
+	}
+	if call.row != nil {
+		c.columns(pair.Pos(), name, s, call.row)
+	}
+}
+
+// fit compares the parameters of a statement with its arguments.
+func (c *statementChecker) fit(at token.Pos, name string, s *prepared, args map[string]types.Type) {
+	for param, oid := range s.params {
+		given, ok := args[param]
+		switch {
+		case !ok:
+			c.errorf(at, "the statement %q gets no %q", name, param)
+		case !fits(given, oid):
+			c.errorf(at, "the statement %q gets %s as %q, which is %s", name, given, param, typeName(oid))
+		}
+	}
+}
+
 // call checks a call that runs a statement: it has the name of one and arguments, or rows to read.
 func (c *statementChecker) call(call *ast.CallExpr, stack []ast.Node) {
 	var name string
@@ -171,6 +262,11 @@ func (c *statementChecker) call(call *ast.CallExpr, stack []ast.Node) {
 	for _, arg := range call.Args {
 		if text := c.text(arg); c.statements[text] != nil {
 			name = text
+		}
+		if named, ok := c.named[c.field(arg)]; ok {
+			for key := range named.args {
+				c.given[key] = true
+			}
 		}
 		if inner, ok := arg.(*ast.CallExpr); ok && len(inner.Args) == 1 && strings.HasSuffix(types.ExprString(inner.Fun), ".Statement") {
 			name = c.text(inner.Args[0])
@@ -196,19 +292,11 @@ func (c *statementChecker) call(call *ast.CallExpr, stack []ast.Node) {
 	case "Statement":
 		return
 	}
-	if hasArgs || len(s.params) > 0 && callee.Pkg() != nil && callee.Pkg().Path() == "github.com/looptrace/looptrace/internal/postgres" {
-		for param, oid := range s.params {
-			given, ok := keys[param]
-			switch {
-			case !ok:
-				c.errorf(call.Pos(), "the statement %q gets no %q", name, param)
-			case !fits(given, oid):
-				c.errorf(call.Pos(), "the statement %q gets %s as %q, which is %s", name, given, param, typeName(oid))
-			}
-		}
+	if hasArgs || len(s.params) > 0 && isOfPostgres(callee) {
+		c.fit(call.Pos(), name, s, keys)
 	}
 	if generic != nil {
-		c.columns(call, name, s, generic)
+		c.columns(call.Pos(), name, s, generic)
 	}
 }
 
@@ -420,7 +508,7 @@ func (c *statementChecker) typesIn(root ast.Node) map[string]types.Type {
 }
 
 // columns compares the columns of a statement with the fields of the row that is read, as pgx.RowToStructByName does.
-func (c *statementChecker) columns(call *ast.CallExpr, name string, s *prepared, row types.Type) {
+func (c *statementChecker) columns(at token.Pos, name string, s *prepared, row types.Type) {
 	fields := map[string]types.Type{}
 	if !fieldsOf(row, fields) {
 		return // a type parameter
@@ -430,14 +518,14 @@ func (c *statementChecker) columns(call *ast.CallExpr, name string, s *prepared,
 		field, ok := fields[plain(column)]
 		switch {
 		case !ok:
-			c.errorf(call.Pos(), "the row of %q has no field for the column %q", name, column)
+			c.errorf(at, "the row of %q has no field for the column %q", name, column)
 		case !fits(field, oid):
-			c.errorf(call.Pos(), "the row of %q has %s for the column %q, which is %s", name, field, column, typeName(oid))
+			c.errorf(at, "the row of %q has %s for the column %q, which is %s", name, field, column, typeName(oid))
 		}
 		delete(fields, plain(column))
 	}
 	for field := range fields {
-		c.errorf(call.Pos(), "the statement %q has no column for the field %q", name, field)
+		c.errorf(at, "the statement %q has no column for the field %q", name, field)
 	}
 }
 
