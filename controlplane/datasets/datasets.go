@@ -30,8 +30,6 @@ var (
 	queries string
 	//go:embed imports.sql
 	importQueries string
-	//go:embed neardup.sql
-	neardupQueries string
 )
 
 // ErrNameTaken is returned if the project has a dataset of the name.
@@ -45,19 +43,14 @@ type Service struct {
 	now    func() time.Time
 }
 
-// New returns a service on the database, which does its imports and checks as jobs of the queue. now is the clock.
+// New returns a service on the database, which does its imports as jobs of the queue. now is the clock.
 func New(pool *pgxpool.Pool, queue *work.Queue, limits Limits, now func() time.Time) *Service {
-	s := &Service{postgres.NewDB(pool, queries+importQueries+neardupQueries), queue, limits, postgres.Clock(now)}
+	s := &Service{postgres.NewDB(pool, queries+importQueries), queue, limits, postgres.Clock(now)}
 	work.Register(queue, s.runImport)
-	work.Register(queue, s.runCheck)
 	// An attempt that was replaced may have ended the job of the one that replaced it, which was killed later.
 	queue.Recover(work.Kind{
 		Name: "import", DB: s.db, List: "list lost imports", SetJob: "set job",
 		Job: func(lost work.Lost) river.JobArgs { return importArgs{lost.ID} },
-	})
-	queue.Recover(work.Kind{
-		Name: "check", DB: s.db, List: "list lost checks", SetJob: "set job of check",
-		Job: func(lost work.Lost) river.JobArgs { return checkArgs{lost.ID} },
 	})
 	return s
 }

@@ -20,7 +20,7 @@ import (
 // MaxImportErrors is how many errors of an import are kept.
 const MaxImportErrors = 10_000
 
-// failure ends an import or a check that cannot succeed however often it is tried.
+// failure ends an import that cannot succeed however often it is tried.
 type failure struct {
 	code, detail string
 }

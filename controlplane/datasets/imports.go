@@ -17,7 +17,7 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// Statuses of imports.
+// Statuses of imports and of checks for near-duplicates.
 const (
 	StatusUploading = "uploading"
 	StatusQueued    = "queued"

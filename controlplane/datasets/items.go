@@ -54,8 +54,10 @@ type ItemPage struct {
 	NextCursor string
 }
 
+// ErrNoRevision is returned for a revision that the dataset does not have.
+var ErrNoRevision = problem.InvalidField("query.revision", "is not a revision of the dataset")
+
 var (
-	errNoRevision        = problem.InvalidField("query.revision", "is not a revision of the dataset")
 	errCursor            = problem.InvalidField("query.cursor", "is not a next_cursor of this dataset")
 	errCursorWithOffset  = problem.InvalidField("query.offset", "must be absent if there is a cursor")
 	errCursorAndRevision = problem.InvalidField("query.revision", "must be absent if there is a cursor, which keeps the revision")
@@ -103,7 +105,7 @@ func (s *Service) Items(ctx context.Context, grant access.Grant, dataset uuid.UU
 	page := ItemPage{Revision: found.Revision}
 	if q.Revision != nil {
 		if page.Revision = *q.Revision; page.Revision > found.Revision {
-			return ItemPage{}, errNoRevision
+			return ItemPage{}, ErrNoRevision
 		}
 	}
 	page.Items, page.HasMore, err = postgres.List[Item](ctx, s.db, "list items", postgres.Page{Limit: q.Limit, Offset: q.Offset}, pgx.NamedArgs{
@@ -136,7 +138,7 @@ func (s *Service) Item(ctx context.Context, grant access.Grant, dataset, item uu
 	at := found.Revision
 	if revision != nil {
 		if at = *revision; at > found.Revision {
-			return Item{}, errNoRevision
+			return Item{}, ErrNoRevision
 		}
 	}
 	return s.item(ctx, s.db, dataset, item, at)

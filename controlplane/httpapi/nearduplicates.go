@@ -5,13 +5,15 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/datasets/duplicates"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
+type nearDuplicateHandlers struct{ checks *duplicates.Service }
+
 // CheckNearDuplicates starts a check of a revision, or returns the one that there is.
-func (h datasetHandlers) CheckNearDuplicates(ctx context.Context, req contract.CheckNearDuplicatesRequestObject) (contract.CheckNearDuplicatesResponseObject, error) {
-	check, started, err := h.datasets.StartCheck(ctx, grantOf(ctx), req.DatasetId, req.Body.Revision, valueOf(req.Body.Threshold, datasets.DefaultThreshold))
+func (h nearDuplicateHandlers) CheckNearDuplicates(ctx context.Context, req contract.CheckNearDuplicatesRequestObject) (contract.CheckNearDuplicatesResponseObject, error) {
+	check, started, err := h.checks.Start(ctx, grantOf(ctx), req.DatasetId, req.Body.Revision, valueOf(req.Body.Threshold, duplicates.DefaultThreshold))
 	if err != nil {
 		return nil, err
 	}
@@ -27,8 +29,8 @@ func (h datasetHandlers) CheckNearDuplicates(ctx context.Context, req contract.C
 }
 
 // CancelNearDuplicateCheck cancels the check of a dataset.
-func (h datasetHandlers) CancelNearDuplicateCheck(ctx context.Context, req contract.CancelNearDuplicateCheckRequestObject) (contract.CancelNearDuplicateCheckResponseObject, error) {
-	check, err := h.datasets.CancelCheck(ctx, grantOf(ctx), req.DatasetId)
+func (h nearDuplicateHandlers) CancelNearDuplicateCheck(ctx context.Context, req contract.CancelNearDuplicateCheckRequestObject) (contract.CancelNearDuplicateCheckResponseObject, error) {
+	check, err := h.checks.Cancel(ctx, grantOf(ctx), req.DatasetId)
 	if err != nil {
 		return nil, err
 	}
@@ -37,9 +39,9 @@ func (h datasetHandlers) CancelNearDuplicateCheck(ctx context.Context, req contr
 }
 
 // ListNearDuplicates reads a check with a page of its pairs.
-func (h datasetHandlers) ListNearDuplicates(ctx context.Context, req contract.ListNearDuplicatesRequestObject) (contract.ListNearDuplicatesResponseObject, error) {
+func (h nearDuplicateHandlers) ListNearDuplicates(ctx context.Context, req contract.ListNearDuplicatesRequestObject) (contract.ListNearDuplicatesResponseObject, error) {
 	page := pageOf(req.Params.Limit, req.Params.Offset)
-	check, pairs, more, err := h.datasets.NearDuplicates(ctx, grantOf(ctx), req.DatasetId, datasets.CheckQuery{
+	check, pairs, more, err := h.checks.Pairs(ctx, grantOf(ctx), req.DatasetId, duplicates.Query{
 		Revision: req.Params.Revision, Across: req.Params.AcrossSplits, Page: page,
 	})
 	if err != nil {
@@ -64,11 +66,11 @@ func (h datasetHandlers) ListNearDuplicates(ctx context.Context, req contract.Li
 	return answer, nil
 }
 
-func nearDuplicateItemOf(i *datasets.ItemPreview) contract.NearDuplicateItem {
+func nearDuplicateItemOf(i *duplicates.ItemPreview) contract.NearDuplicateItem {
 	return contract.NearDuplicateItem{Id: i.ItemID, Key: i.Key, Split: i.Split, InputPreview: i.Preview, InputTruncated: i.Truncated}
 }
 
-func checkOf(c *datasets.Check) (contract.NearDuplicateCheck, error) {
+func checkOf(c *duplicates.Check) (contract.NearDuplicateCheck, error) {
 	answer := contract.NearDuplicateCheck{
 		Id: c.ID, DatasetId: c.DatasetID, Revision: c.Revision, Threshold: c.Threshold, Status: contract.NearDuplicateCheckStatus(c.Status),
 		Total: c.Total, Processed: c.Processed, ItemsWithoutText: c.WithoutText, Pairs: c.Pairs, PairsAcrossSplits: c.PairsAcross,

@@ -15,6 +15,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/causes"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/datasets/duplicates"
 	"github.com/looptrace/looptrace/controlplane/diagnoses"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/failures"
@@ -47,6 +48,7 @@ type Services struct {
 	Pricing       *pricing.Service
 	Prompts       *prompts.Service
 	Datasets      *datasets.Service
+	Duplicates    *duplicates.Service
 	Providers     *providers.Service
 	Playground    *playground.Service
 	Completions   *completions.Service
@@ -91,6 +93,7 @@ type operations struct {
 	judgeHandlers
 	keyHandlers
 	memberHandlers
+	nearDuplicateHandlers
 	organizationHandlers
 	outlineHandlers
 	playgroundHandlers
@@ -136,6 +139,7 @@ func newOperations(s Services, addresses Addresses, log *slog.Logger) *operation
 		judges,
 		keyHandlers{s.Identity},
 		memberHandlers{s.Identity, addresses},
+		nearDuplicateHandlers{s.Duplicates},
 		organizationHandlers{s.Organizations, s.Runs},
 		outlineHandlers{s.Runs},
 		playgroundHandlers{s.Playground, s.Completions, s.Providers, s.Prompts, s.Runs},

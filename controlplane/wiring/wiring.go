@@ -17,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/causes"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/datasets/duplicates"
 	"github.com/looptrace/looptrace/controlplane/diagnoses"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/experiments"
@@ -93,6 +94,7 @@ func New(pool *pgxpool.Pool, conn driver.Conn, c Config, now func() time.Time, l
 	s.Playground = playground.New(pool, now)
 
 	s.Datasets = datasets.New(pool, s.Work, c.Datasets, now)
+	s.Duplicates = duplicates.New(pool, s.Work, s.Datasets, now)
 	s.Evaluations = evaluations.New(pool, s.Work, s.Datasets, s.Providers, s.Completions, s.Runs, now, log)
 	s.Experiments = experiments.New(pool, s.Work, s.Runs, s.Datasets, s.Evaluations, now, log)
 	s.Replays = replays.New(pool, s.Work, s.Runs, s.Providers, s.Recorder, httpapi.ReplayJudges(s.Evaluations), now, log)

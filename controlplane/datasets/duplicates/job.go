@@ -1,4 +1,4 @@
-package datasets
+package duplicates
 
 import (
 	"context"
@@ -15,7 +15,9 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
+// Phases of running checks.
 const (
+	phaseReading   = "reading"
 	phaseComparing = "comparing"
 	// inputsPage is how many inputs are read by one statement.
 	inputsPage = 2000
@@ -31,8 +33,8 @@ type checking struct {
 	ordinals []int64
 }
 
-// runCheck does the job of a check.
-func (s *Service) runCheck(ctx context.Context, args checkArgs, last bool) error {
+// run does the job of a check.
+func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
 	c := &checking{Service: s, attempt: uuid.New()}
 	job, _ := work.JobOf(ctx)
 	begun, err := s.db.Exec(ctx, "begin check", pgx.NamedArgs{"check": args.CheckID, "attempt": c.attempt, "job": job, "now": s.now()})

@@ -1,19 +1,27 @@
-package datasets
+// Package duplicates looks for near-duplicates in revisions of datasets: a check is a job that keeps the pairs it has found.
+package duplicates
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
+
+//go:embed queries.sql
+var queries string
 
 // DefaultThreshold is from which similarity on inputs are near-duplicates, if a check does not say it.
 const DefaultThreshold = 0.8
@@ -26,6 +34,26 @@ const (
 	// previewLength is how much of an input is listed, in characters.
 	previewLength = 2000
 )
+
+// Service manages checks.
+type Service struct {
+	db       postgres.DB
+	jobs     *work.Queue
+	datasets *datasets.Service
+	now      func() time.Time
+}
+
+// New returns a service on the database, which does its checks as jobs of the queue. now is the clock.
+func New(pool *pgxpool.Pool, queue *work.Queue, sets *datasets.Service, now func() time.Time) *Service {
+	s := &Service{postgres.NewDB(pool, queries), queue, sets, postgres.Clock(now)}
+	work.Register(queue, s.run)
+	// An attempt that was replaced may have ended the job of the one that replaced it, which was killed later.
+	queue.Recover(work.Kind{
+		Name: "check", DB: s.db, List: "list lost checks", SetJob: "set job of check",
+		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID} },
+	})
+	return s
+}
 
 // Check is a search for near-duplicates in a revision.
 type Check struct {
@@ -49,7 +77,7 @@ type Check struct {
 	JobID                  *int64
 	CreatedAt              time.Time
 	StartedAt, FinishedAt  *time.Time
-	Author
+	datasets.Author
 }
 
 // ItemPreview is an item of a pair.
@@ -62,27 +90,27 @@ type ItemPreview struct {
 	Truncated bool
 }
 
-// NearDuplicates are two items with similar inputs.
-type NearDuplicates struct {
+// Pair is two items with similar inputs.
+type Pair struct {
 	A, B       ItemPreview
 	Similarity float64
 	// Across is whether both have a split, and not the same.
 	Across bool
 }
 
-// checkArgs are the arguments of the job of a check.
-type checkArgs struct {
+// jobArgs are the arguments of the job of a check.
+type jobArgs struct {
 	CheckID uuid.UUID `json:"check_id"`
 }
 
 // Kind is the kind of the job.
-func (checkArgs) Kind() string { return "near_duplicates" }
+func (jobArgs) Kind() string { return "near_duplicates" }
 
 // Queue keeps checks from holding up imports.
-func (checkArgs) Queue() string { return work.Checks }
+func (jobArgs) Queue() string { return work.Checks }
 
-// CheckQuery selects pairs of a check.
-type CheckQuery struct {
+// Query selects pairs of a check.
+type Query struct {
 	// Revision is that of the check. Nil selects the check that was started last.
 	Revision *int
 	// Across selects pairs across splits, or those inside of one. Nil selects all.
@@ -90,10 +118,10 @@ type CheckQuery struct {
 	postgres.Page
 }
 
-// StartCheck adds the job that looks for near-duplicates in a revision, nil for the newest. If the revision has a check with the
+// Start adds the job that looks for near-duplicates in a revision, nil for the newest. If the revision has a check with the
 // threshold that has not failed, it returns that one and false.
-func (s *Service) StartCheck(ctx context.Context, grant access.Grant, dataset uuid.UUID, revision *int, threshold float64) (Check, bool, error) {
-	found, err := s.Get(ctx, grant, dataset)
+func (s *Service) Start(ctx context.Context, grant access.Grant, dataset uuid.UUID, revision *int, threshold float64) (Check, bool, error) {
+	found, err := s.datasets.Get(ctx, grant, dataset)
 	if err != nil {
 		return Check{}, false, err
 	}
@@ -119,8 +147,8 @@ func (s *Service) StartCheck(ctx context.Context, grant access.Grant, dataset uu
 		}
 		if len(locked) > 0 {
 			before := locked[0]
-			ended := before.Status == StatusFailed || before.Status == StatusCancelled
-			switch unfinished := before.Status == StatusQueued || before.Status == StatusRunning; {
+			ended := before.Status == datasets.StatusFailed || before.Status == datasets.StatusCancelled
+			switch unfinished := before.Status == datasets.StatusQueued || before.Status == datasets.StatusRunning; {
 			case before.Threshold == threshold && !ended:
 				check, err = postgres.One[Check](ctx, tx, "get check", pgx.NamedArgs{"check": before.ID})
 				return err
@@ -132,7 +160,7 @@ func (s *Service) StartCheck(ctx context.Context, grant access.Grant, dataset uu
 			}
 		}
 		added = true
-		check, err = s.addCheck(ctx, tx, grant, found.ProjectID, dataset, at, threshold)
+		check, err = s.add(ctx, tx, grant, found.ProjectID, dataset, at, threshold)
 		return err
 	}
 	if err = s.db.Tx(ctx, find); errors.Is(err, errCheckRunning) { // it may be this one, which another request has just started
@@ -147,10 +175,10 @@ var errCheckRunning = &problem.Error{
 	Detail: "The dataset is being checked for near-duplicates, at another revision or threshold. Wait for that check, or cancel it.",
 }
 
-// addCheck adds a check with its job.
-func (s *Service) addCheck(ctx context.Context, tx postgres.DB, grant access.Grant, project, dataset uuid.UUID, revision int, threshold float64) (Check, error) {
+// add adds a check with its job.
+func (s *Service) add(ctx context.Context, tx postgres.DB, grant access.Grant, project, dataset uuid.UUID, revision int, threshold float64) (Check, error) {
 	id := postgres.NewID()
-	job, err := s.jobs.Add(ctx, tx.PGX(), project, checkArgs{id})
+	job, err := s.jobs.Add(ctx, tx.PGX(), project, jobArgs{id})
 	if err != nil {
 		return Check{}, err
 	}
@@ -174,15 +202,15 @@ func (s *Service) addCheck(ctx context.Context, tx postgres.DB, grant access.Gra
 	return check, err
 }
 
-// NearDuplicates returns a check and a page of its pairs: those across splits first, then the most similar ones. The check is nil if there is
+// Pairs returns a check and a page of its pairs: those across splits first, then the most similar ones. The check is nil if there is
 // none. hasMore is whether more pairs are listed.
-func (s *Service) NearDuplicates(ctx context.Context, grant access.Grant, dataset uuid.UUID, q CheckQuery) (check *Check, pairs []NearDuplicates, hasMore bool, err error) {
-	found, err := s.Get(ctx, grant, dataset)
+func (s *Service) Pairs(ctx context.Context, grant access.Grant, dataset uuid.UUID, q Query) (check *Check, pairs []Pair, hasMore bool, err error) {
+	found, err := s.datasets.Get(ctx, grant, dataset)
 	if err != nil {
 		return nil, nil, false, err
 	}
 	if q.Revision != nil && *q.Revision > found.Revision {
-		return nil, nil, false, errNoRevision
+		return nil, nil, false, datasets.ErrNoRevision
 	}
 	checks, err := postgres.Many[Check](ctx, s.db, "find check", pgx.NamedArgs{"dataset": dataset, "revision": q.Revision})
 	if err != nil || len(checks) == 0 {
@@ -212,14 +240,14 @@ func (s *Service) NearDuplicates(ctx context.Context, grant access.Grant, datase
 		byID[i.ItemID] = i
 	}
 	for _, p := range listed {
-		pairs = append(pairs, NearDuplicates{A: byID[p.AItemID], B: byID[p.BItemID], Similarity: p.Similarity, Across: p.Across})
+		pairs = append(pairs, Pair{A: byID[p.AItemID], B: byID[p.BItemID], Similarity: p.Similarity, Across: p.Across})
 	}
 	return check, pairs, hasMore, nil
 }
 
-// CancelCheck cancels the check of a dataset that is not finished.
-func (s *Service) CancelCheck(ctx context.Context, grant access.Grant, dataset uuid.UUID) (Check, error) {
-	if _, err := s.Get(ctx, grant, dataset); err != nil {
+// Cancel cancels the check of a dataset that is not finished.
+func (s *Service) Cancel(ctx context.Context, grant access.Grant, dataset uuid.UUID) (Check, error) {
+	if _, err := s.datasets.Get(ctx, grant, dataset); err != nil {
 		return Check{}, err
 	}
 	var check Check
@@ -236,7 +264,7 @@ func (s *Service) CancelCheck(ctx context.Context, grant access.Grant, dataset u
 			return err
 		}
 		switch {
-		case changed == 0 && check.Status != StatusCancelled:
+		case changed == 0 && check.Status != datasets.StatusCancelled:
 			return &problem.Error{Kind: problem.Conflict, Code: "check_finished", Detail: "The check has " + check.Status + " already."}
 		case changed > 0 && check.JobID != nil:
 			return s.jobs.Cancel(ctx, tx.PGX(), *check.JobID)

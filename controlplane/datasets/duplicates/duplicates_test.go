@@ -1,4 +1,4 @@
-package datasets_test
+package duplicates_test
 
 import (
 	"fmt"
@@ -17,6 +17,8 @@ import (
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
+const checkTime = 30 * time.Second
+
 // nearDuplicates reads the pairs. query begins with a question mark, or is empty.
 func nearDuplicates(t *testing.T, e *apitest.Env, as apitest.Option, dataset uuid.UUID, query string) contract.NearDuplicatePage {
 	t.Helper()
@@ -29,7 +31,7 @@ func checked(t *testing.T, e *apitest.Env, as apitest.Option, dataset uuid.UUID)
 	require.Eventually(t, func() bool {
 		page = nearDuplicates(t, e, as, dataset, "")
 		return page.Check != nil && page.Check.FinishedAt != nil
-	}, importTime, 50*time.Millisecond)
+	}, checkTime, 50*time.Millisecond)
 	return page
 }
 
@@ -182,7 +184,7 @@ func whileChecking(t *testing.T, e *apitest.Env, as apitest.Option, dataset uuid
 		e.Work(t)
 		require.Eventually(t, func() bool {
 			return nearDuplicates(t, e, as, dataset, "").Check.Status == contract.NearDuplicateCheckStatusRunning
-		}, importTime, time.Millisecond)
+		}, checkTime, time.Millisecond)
 		fn(tx)
 		return nil
 	}))
@@ -214,7 +216,7 @@ func TestCancelCheck(t *testing.T) {
 	whileChecking(t, e, as, id, func(pgx.Tx) { cancel() })
 	require.Eventually(t, func() bool {
 		return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'cancelled'") == 2
-	}, importTime, 50*time.Millisecond)
+	}, checkTime, 50*time.Millisecond)
 	assert.Equal(t, contract.NearDuplicateCheckStatusCancelled, nearDuplicates(t, e, as, id, "").Check.Status)
 
 	e.CheckNearDuplicates(t, as, id, "{}", http.StatusAccepted)
@@ -257,7 +259,7 @@ func TestReplacedCheck(t *testing.T) {
 	})
 	require.Eventually(t, func() bool {
 		return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'completed'") == 1
-	}, importTime, 50*time.Millisecond)
+	}, checkTime, 50*time.Millisecond)
 	assert.Equal(t, contract.NearDuplicateCheckStatusRunning, nearDuplicates(t, e, as, id, "").Check.Status)
 	assert.Zero(t, e.Count(t, "SELECT count(*) FROM near_duplicate_pairs"))
 
@@ -285,7 +287,7 @@ func TestCheckOfDeletedDataset(t *testing.T) {
 	})
 	require.Eventually(t, func() bool {
 		return e.Count(t, "SELECT count(*) FROM river_job WHERE kind = 'near_duplicates' AND state = 'completed'") == 1
-	}, importTime, 50*time.Millisecond)
+	}, checkTime, 50*time.Millisecond)
 	assert.Zero(t, e.Count(t, "SELECT count(*) FROM near_duplicate_checks"))
 }
 
