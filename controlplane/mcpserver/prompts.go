@@ -36,8 +36,14 @@ const (
 // promptsPerPage is the number of prompts in a page of prompts/list.
 const promptsPerPage = 100
 
+// promptServer answers the methods about prompts.
+type promptServer struct {
+	prompts Prompts
+	log     *slog.Logger
+}
+
 // servePrompts answers the methods about prompts.
-func (t *tools) servePrompts(next mcp.MethodHandler) mcp.MethodHandler {
+func (s promptServer) servePrompts(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, request mcp.Request) (mcp.Result, error) {
 		var (
 			result mcp.Result
@@ -45,21 +51,21 @@ func (t *tools) servePrompts(next mcp.MethodHandler) mcp.MethodHandler {
 		)
 		switch method {
 		case methodListPrompts:
-			result, err = t.listPrompts(ctx, request.GetParams().(*mcp.ListPromptsParams))
+			result, err = s.listPrompts(ctx, request.GetParams().(*mcp.ListPromptsParams))
 		case methodGetPrompt:
-			result, err = t.getPrompt(ctx, request.GetParams().(*mcp.GetPromptParams))
+			result, err = s.getPrompt(ctx, request.GetParams().(*mcp.GetPromptParams))
 		default:
 			return next(ctx, method, request)
 		}
 		if err != nil {
-			return nil, t.rpcError(ctx, method, err)
+			return nil, s.rpcError(ctx, method, err)
 		}
 		return result, nil
 	}
 }
 
 // listPrompts lists the prompts that the caller may read. A cursor is an offset.
-func (t *tools) listPrompts(ctx context.Context, params *mcp.ListPromptsParams) (mcp.Result, error) {
+func (s promptServer) listPrompts(ctx context.Context, params *mcp.ListPromptsParams) (mcp.Result, error) {
 	result := &mcp.ListPromptsResult{Prompts: []*mcp.Prompt{}}
 	grant, err := access.CallerOf(ctx).Authorize("listPrompts", access.Target{})
 	if problem.Is(err, problem.Forbidden) {
@@ -75,7 +81,7 @@ func (t *tools) listPrompts(ctx context.Context, params *mcp.ListPromptsParams) 
 			return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "The cursor is not from prompts/list."}
 		}
 	}
-	found, more, err := t.Prompts.Published(ctx, grant, page)
+	found, more, err := s.prompts.Published(ctx, grant, page)
 	if err != nil {
 		return nil, err
 	}
@@ -97,12 +103,12 @@ func (t *tools) listPrompts(ctx context.Context, params *mcp.ListPromptsParams) 
 }
 
 // getPrompt renders a prompt. Arguments are texts; those of other types are JSON.
-func (t *tools) getPrompt(ctx context.Context, params *mcp.GetPromptParams) (mcp.Result, error) {
+func (s promptServer) getPrompt(ctx context.Context, params *mcp.GetPromptParams) (mcp.Result, error) {
 	grant, err := access.CallerOf(ctx).Authorize("resolvePrompt", access.Target{})
 	if err != nil {
 		return nil, err
 	}
-	found, err := t.Prompts.FindPublished(ctx, grant, params.Name)
+	found, err := s.prompts.FindPublished(ctx, grant, params.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +196,7 @@ func imageOf(text json.RawMessage) mcp.Content {
 }
 
 // rpcError returns the error for the client, with what to do next.
-func (t *tools) rpcError(ctx context.Context, method string, err error) error {
+func (s promptServer) rpcError(ctx context.Context, method string, err error) error {
 	var rpc *jsonrpc.Error
 	if errors.As(err, &rpc) || ctx.Err() != nil && errors.Is(err, context.Canceled) {
 		return err
@@ -210,9 +216,9 @@ func (t *tools) rpcError(ctx context.Context, method string, err error) error {
 	}
 	request := access.CallerOf(ctx).RequestID
 	if problem.Is(err, problem.Unavailable) {
-		t.Log.LogAttrs(ctx, slog.LevelWarn, "method failed", slog.String("request_id", request), slog.String("method", method), slog.Any("error", err))
+		s.log.LogAttrs(ctx, slog.LevelWarn, "method failed", slog.String("request_id", request), slog.String("method", method), slog.Any("error", err))
 		return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: refusal.Detail}
 	}
-	t.Log.LogAttrs(ctx, slog.LevelError, "method failed", slog.String("request_id", request), slog.String("method", method), slog.Any("error", err))
+	s.log.LogAttrs(ctx, slog.LevelError, "method failed", slog.String("request_id", request), slog.String("method", method), slog.Any("error", err))
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "The server had an internal error. Its log has details under request id " + request + "."}
 }

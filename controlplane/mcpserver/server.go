@@ -14,32 +14,24 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/runs"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/replaytools"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/runtools"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 )
-
-// Runs reads runs.
-type Runs interface {
-	List(ctx context.Context, in access.Projects, q runs.ListQuery) (runs.Page, error)
-	Outline(ctx context.Context, in access.Projects, runID uuid.UUID) (runs.Outline, error)
-	Excerpts(ctx context.Context, outline runs.Outline, spanIDs []uint64) ([]runs.Span, error)
-	Texts(ctx context.Context, outline runs.Outline) (spans []runs.Span, partial bool, err error)
-}
 
 // Config holds the dependencies of the tools. All fields are required.
 type Config struct {
-	Runs     Runs
-	Failures Failures
-	Causes   Causes
+	Runs     tool.Runs
+	Failures runtools.Failures
+	Causes   runtools.Causes
 	Prompts  Prompts
-	Replays  Replays
-	Work     Work
+	Replays  replaytools.Replays
+	Work     replaytools.Work
 	// ReadFilter reads the filters of runs of a project from a query string.
-	ReadFilter func(project uuid.UUID, text string) (runs.Filter, error)
+	ReadFilter replaytools.ReadFilter
 	// FenceKey is the secret key that determines the marks around recorded text.
 	FenceKey []byte
 	Log      *slog.Logger
@@ -111,8 +103,8 @@ func New(c Config) (http.Handler, error) {
 // newServer creates a server. name maps the canonical names of tools to the names that clients see.
 func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 	text := instructions
-	for _, tool := range []string{searchTool, failuresTool, readTool, compareTool, replayTool, diffTool, workTool} {
-		text = strings.ReplaceAll(text, "`"+tool+"`", "`"+name(tool)+"`")
+	for _, canonical := range []string{tool.RunsSearch, tool.RunsFailures, tool.RunsRead, tool.RunsDiff, tool.ReplayEdit, tool.ReplayDiff, tool.WorkList} {
+		text = strings.ReplaceAll(text, "`"+canonical+"`", "`"+name(canonical)+"`")
 	}
 	server := mcp.NewServer(
 		&mcp.Implementation{Name: "looptrace", Title: "Looptrace", Version: "1"},
@@ -121,23 +113,13 @@ func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 			// There are no streams that could tell of changes.
 			Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}, Prompts: &mcp.PromptCapabilities{}},
 		})
-	t := &tools{Config: c, name: name}
-	for _, tool := range []struct {
-		name string
-		add  func(*mcp.Server) error
-	}{
-		{searchTool, t.addSearch},
-		{failuresTool, t.addFailures},
-		{readTool, t.addRead},
-		{compareTool, t.addCompare},
-		{replayTool, t.addReplay},
-		{diffTool, t.addReplayDiff},
-		{workTool, t.addWork},
-	} {
-		if err := tool.add(server); err != nil {
-			return nil, fmt.Errorf("add tool %s: %w", tool.name, err)
-		}
+	t := &tool.Shared{Runs: c.Runs, FenceKey: c.FenceKey, Log: c.Log, Name: name}
+	if err := runtools.Add(server, t, c.Failures, c.Causes); err != nil {
+		return nil, err
 	}
-	server.AddReceivingMiddleware(t.servePrompts)
+	if err := replaytools.Add(server, t, c.Replays, c.Work, c.ReadFilter); err != nil {
+		return nil, err
+	}
+	server.AddReceivingMiddleware(promptServer{c.Prompts, c.Log}.servePrompts)
 	return server, nil
 }

@@ -1,4 +1,4 @@
-package mcpserver
+package replaytools
 
 import (
 	"context"
@@ -11,16 +11,12 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/replay"
-)
-
-const (
-	replayTool = "replay.edit"
-	diffTool   = "replay.diff"
 )
 
 // Replays replays runs.
@@ -63,10 +59,10 @@ type editInput struct {
 	Treatments *int                      `json:"treatments,omitempty"   jsonschema:"With them: 4, or 2 of each."`
 	MaxCostUSD *float64                  `json:"max_cost_usd,omitempty" jsonschema:"The most that all calls may cost."`
 	Unpriced   bool                      `json:"allow_unpriced,omitempty" jsonschema:"true: allow models without a known price in spite of max_cost_usd."`
-	budget
+	tool.Budget
 }
 
-func (in editInput) project() string { return in.ProjectID }
+func (in editInput) Project() string { return in.ProjectID }
 
 // editOutput is a plan, or a replay that was queued.
 type editOutput struct {
@@ -118,8 +114,8 @@ func (t *tools) addReplay(server *mcp.Server) error {
 			s.Minimum, s.Maximum = new(float64(least)), new(float64(maxAttempts))
 		}
 	}
-	input, err := inputSchema[editInput](map[string]func(*jsonschema.Schema){
-		"run_id": pattern(uuidPattern), "project_id": pattern(uuidPattern), "provider_id": pattern(uuidPattern),
+	input, err := tool.InputSchema[editInput](map[string]func(*jsonschema.Schema){
+		"run_id": tool.Pattern(tool.UUIDPattern), "project_id": tool.Pattern(tool.UUIDPattern), "provider_id": tool.Pattern(tool.UUIDPattern),
 		"edits": func(s *jsonschema.Schema) { s.MaxItems = new(maxEdits) },
 		"executor": func(s *jsonschema.Schema) {
 			s.Enum = []any{string(replay.ExecutorServer), string(replay.ExecutorCassette)}
@@ -136,8 +132,8 @@ func (t *tools) addReplay(server *mcp.Server) error {
 	if err != nil {
 		return err
 	}
-	return addTool[editInput, editOutput](t, server, "createReplay", mcp.Tool{
-		Name: replayTool, Title: "Replay runs with an edit",
+	return tool.Add[editInput, editOutput](t.Shared, server, "createReplay", mcp.Tool{
+		Name: tool.ReplayEdit, Title: "Replay runs with an edit",
 		Description: "Replays recorded runs with and without edits, to find out whether the edits change what the agent does. Model calls are made " +
 			"again and cost money; tools are answered from the recording and never executed. Call it with plan first, then without.",
 		Annotations: &mcp.ToolAnnotations{ReadOnlyHint: false, IdempotentHint: false, DestructiveHint: new(false), OpenWorldHint: new(true)},
@@ -146,34 +142,34 @@ func (t *tools) addReplay(server *mcp.Server) error {
 
 // edit plans or queues a replay.
 func (t *tools) edit(ctx context.Context, grant access.Grant, in editInput) ([]byte, error) {
-	in.setDefaults()
+	in.SetDefaults()
 	if (in.RunID != "") == in.ofBatch() || in.RunFilter != "" && len(in.RunIDs) > 0 {
-		return nil, remedyError("Give one of run_id, run_filter and run_ids.")
+		return nil, tool.Error("Give one of run_id, run_filter and run_ids.")
 	}
 	if in.ofBatch() {
 		return t.editBatch(ctx, grant, &in)
 	}
 	if in.GoodRuns > 0 {
-		return nil, remedyError("good_runs stands beside run_filter or run_ids.")
+		return nil, tool.Error("good_runs stands beside run_filter or run_ids.")
 	}
 	wanted, err := in.wanted(defaultControls, defaultTreatments)
 	if err != nil {
 		return nil, err
 	}
 	if wanted.Run, err = uuid.Parse(in.RunID); err != nil {
-		return nil, remedyError("run_id must be a UUID.") // the schema only allows ids
+		return nil, tool.Error("run_id must be a UUID.") // the schema only allows ids
 	}
 	out := editOutput{Notice: agentview.Notice, TokenBudget: in.TokenBudget, Status: "planned", Next: []string{}}
 	var texts []string
 	if in.Plan {
-		p, err := t.Replays.Plan(ctx, grant, wanted)
+		p, err := t.replays.Plan(ctx, grant, wanted)
 		if err != nil {
 			return nil, t.editRemedy(err, &in)
 		}
 		t.addPlan(&out, p)
 		texts = p.Texts
 	} else {
-		created, err := t.Replays.Create(ctx, grant, wanted)
+		created, err := t.replays.Create(ctx, grant, wanted)
 		if err != nil {
 			return nil, t.editRemedy(err, &in)
 		}
@@ -181,7 +177,7 @@ func (t *tools) edit(ctx context.Context, grant access.Grant, in editInput) ([]b
 			return nil, err
 		}
 	}
-	out.Edits = t.fence(wanted.Run, "edit", editTokens, texts...)
+	out.Edits = t.Fence(wanted.Run, "edit", editTokens, texts...)
 	return out.fit()
 }
 
@@ -189,7 +185,7 @@ func (t *tools) edit(ctx context.Context, grant access.Grant, in editInput) ([]b
 func (out *editOutput) fit() ([]byte, error) {
 	for {
 		out.TokensUsed = 0
-		body := encodeCounted(out, &out.TokensUsed)
+		body := tool.EncodeCounted(out, &out.TokensUsed)
 		if out.TokensUsed <= out.TokenBudget {
 			return body, nil
 		}
@@ -207,7 +203,7 @@ func (out *editOutput) fit() ([]byte, error) {
 		case len(out.Warnings) > 0:
 			out.Warnings = out.Warnings[:len(out.Warnings)-1]
 		default:
-			return nil, remedyError("token_budget is too small. Call again with a larger one.")
+			return nil, tool.Error("token_budget is too small. Call again with a larger one.")
 		}
 	}
 }
@@ -233,24 +229,24 @@ func (in *editInput) wanted(controls, treatments int) (*replays.Wanted, error) {
 	if in.ProviderID != "" {
 		provider, err := uuid.Parse(in.ProviderID)
 		if err != nil {
-			return nil, remedyError("provider_id must be a UUID.") // the schema only allows ids
+			return nil, tool.Error("provider_id must be a UUID.") // the schema only allows ids
 		}
 		n.Provider = &provider
 	}
 	for name, policy := range in.Tools {
 		var read replay.ToolPolicy
 		if err := decodeStrictly(policy, &read); err != nil {
-			return nil, remedyError(fmt.Sprintf(`tools.%s is not valid: %s. Example: {"side_effects":"read","on_miss":"fixed","result":"none"}.`, name, err))
+			return nil, tool.Error(fmt.Sprintf(`tools.%s is not valid: %s. Example: {"side_effects":"read","on_miss":"fixed","result":"none"}.`, name, err))
 		}
 		n.Tools[name] = read
 	}
 	for i, edit := range in.Edits {
 		set, ok := edit["set"].(map[string]any)
 		if ok && set["prompt"] != nil {
-			return nil, remedyError(fmt.Sprintf("edits[%d]: set system_prompt or messages to the text of the prompt instead of prompt.", i))
+			return nil, tool.Error(fmt.Sprintf("edits[%d]: set system_prompt or messages to the text of the prompt instead of prompt.", i))
 		}
 		if err := decodeStrictly(edit, &n.Edits[i]); err != nil {
-			return nil, remedyError(fmt.Sprintf("edits[%d] is not valid: %s. Example: %s.", i, err, editExample(edit)))
+			return nil, tool.Error(fmt.Sprintf("edits[%d] is not valid: %s. Example: %s.", i, err, editExample(edit)))
 		}
 	}
 	return n, nil
@@ -259,7 +255,7 @@ func (in *editInput) wanted(controls, treatments int) (*replays.Wanted, error) {
 // addPlan adds what a replay would do. Steps that are copied are only counted.
 func (t *tools) addPlan(out *editOutput, p *replays.Plan) {
 	out.Executor, out.Controls, out.Treatments = string(p.Executor), p.Controls, p.Treatments
-	out.Calls, out.AttainableP, out.Decided = p.Estimate.Calls, rounded(p.AttainableP()), safeQuotes(p.Decided())
+	out.Calls, out.AttainableP, out.Decided = p.Estimate.Calls, tool.Rounded(p.AttainableP()), safeQuotes(p.Decided())
 	for _, warning := range p.Warnings {
 		out.Warnings = append(out.Warnings, safeQuotes(warning.Detail+" "+warning.Remedy))
 	}
@@ -285,7 +281,7 @@ func (t *tools) addPlan(out *editOutput, p *replays.Plan) {
 }
 
 func (t *tools) toStart() string {
-	return "Call " + t.name(replayTool) + " with the same arguments, but without plan."
+	return "Call " + t.Name(tool.ReplayEdit) + " with the same arguments, but without plan."
 }
 
 func dollars(amount *providers.Money) *float64 {
@@ -308,7 +304,7 @@ func (t *tools) addCreated(out *editOutput, r *replays.Replay) ([]string, error)
 	out.ReplayID, out.Status, out.Executor = r.ID.String(), string(r.Status), string(config.Executor)
 	out.Controls, out.Treatments, out.Calls = r.Controls, r.Treatments, estimate.Calls
 	out.CostLowUSD, out.CostHighUSD = dollars(estimate.Low), dollars(estimate.High)
-	out.Next = []string{t.call(diffTool, diffCall{ReplayID: r.ID.String(), WaitSeconds: defaultWait})}
+	out.Next = []string{t.Call(tool.ReplayDiff, diffCall{ReplayID: r.ID.String(), WaitSeconds: defaultWait})}
 	return config.Texts, nil
 }
 

@@ -1,4 +1,4 @@
-package mcpserver
+package runtools
 
 import (
 	"context"
@@ -13,11 +13,10 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/diff"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
-
-const compareTool = "runs.diff"
 
 // compareTime is the time limit of a comparison, including the reading of both runs.
 const compareTime = 30 * time.Second
@@ -31,10 +30,10 @@ type compareInput struct {
 	OtherRunID string `json:"other_run_id"         jsonschema:"The run in question, such as one that failed."`
 	ProjectID  string `json:"project_id,omitempty"`
 	Skip       int    `json:"skip,omitempty"       jsonschema:"Differing steps to skip, from next_page."`
-	budget
+	tool.Budget
 }
 
-func (in compareInput) project() string { return in.ProjectID }
+func (in compareInput) Project() string { return in.ProjectID }
 
 type compareCall struct {
 	RunID      uuid.UUID `json:"run_id"`
@@ -80,24 +79,24 @@ type comparedRun struct {
 }
 
 func (t *tools) addCompare(server *mcp.Server) error {
-	input, err := inputSchema[compareInput](map[string]func(*jsonschema.Schema){
-		"run_id": pattern(uuidPattern), "other_run_id": pattern(uuidPattern), "project_id": pattern(uuidPattern),
+	input, err := tool.InputSchema[compareInput](map[string]func(*jsonschema.Schema){
+		"run_id": tool.Pattern(tool.UUIDPattern), "other_run_id": tool.Pattern(tool.UUIDPattern), "project_id": tool.Pattern(tool.UUIDPattern),
 		"skip": func(s *jsonschema.Schema) { s.Minimum, s.Maximum = new(0.0), new(float64(2*diff.MaxSteps)) },
 	})
 	if err != nil {
 		return err
 	}
-	return addTool[compareInput, compareOutput](t, server, "diffRuns", mcp.Tool{
-		Name: compareTool, Title: "Compare two runs",
+	return tool.Add[compareInput, compareOutput](t.Shared, server, "diffRuns", mcp.Tool{
+		Name: tool.RunsDiff, Title: "Compare two runs",
 		Description: "Aligns the steps of two runs and shows those that differ, the first divergence first, cut around the difference: - is the first " +
 			"run, + the other. Equal steps are only counted. Two runs of the same program differ by chance, too: " +
-			"see " + t.name(replayTool) + " for what an edit does.",
+			"see " + t.Name(tool.ReplayEdit) + " for what an edit does.",
 	}, input, t.compare)
 }
 
 // compare compares two runs. The budget covers both forms of the result.
 func (t *tools) compare(ctx context.Context, grant access.Grant, in compareInput) ([]byte, error) {
-	in.setDefaults()
+	in.SetDefaults()
 	ctx, cancel := context.WithTimeout(ctx, compareTime)
 	defer cancel()
 	var compared [2]diff.Run
@@ -106,7 +105,7 @@ func (t *tools) compare(ctx context.Context, grant access.Grant, in compareInput
 		if err != nil {
 			return nil, runs.ErrNotFound // the schema only allows ids
 		}
-		if compared[i], err = t.comparable(ctx, grant.Projects, id); err != nil {
+		if compared[i], err = t.Comparable(ctx, grant.Projects, id); err != nil {
 			return nil, err
 		}
 	}
@@ -118,7 +117,7 @@ func (t *tools) compare(ctx context.Context, grant access.Grant, in compareInput
 	differing := differingSteps(d)
 	skip := min(in.Skip, len(differing))
 	out := compareOutput{
-		Notice: agentview.Notice, TokenBudget: in.TokenBudget, Run: comparedRunOf(base), Other: comparedRunOf(other), Distance: *rounded(&d.Distance),
+		Notice: agentview.Notice, TokenBudget: in.TokenBudget, Run: comparedRunOf(base), Other: comparedRunOf(other), Distance: *tool.Rounded(&d.Distance),
 		Same: d.Counts[diff.Same], Changed: d.Counts[diff.Changed], Added: d.Counts[diff.Added], Removed: d.Counts[diff.Removed], Moved: d.Counts[diff.Moved],
 		Next: []string{},
 	}
@@ -128,9 +127,9 @@ func (t *tools) compare(ctx context.Context, grant access.Grant, in compareInput
 	if len(differing) > 0 {
 		out.Next = t.afterComparison(&in, base, other, &d.Steps[differing[0]])
 	}
-	out.Attributes = t.fence(base.Outline.Run.RunID, "attributes", min(shownAttributes, in.TokenBudget/attributesShare), strings.Join(attributeDiff(base, other), "\n"))
-	w := &stepWriter{t: t, base: base, other: other, d: d, hunks: map[*diff.Change]changeHunks{}}
-	n := min(len(differing)-skip, in.TokenBudget/forms/leastStep)
+	out.Attributes = t.Fence(base.Outline.Run.RunID, "attributes", min(shownAttributes, in.TokenBudget/attributesShare), strings.Join(attributeDiff(base, other), "\n"))
+	w := &stepWriter{t: t, base: base, other: other, d: d, hunks: map[*diff.Change]tool.ChangeHunks{}}
+	n := min(len(differing)-skip, in.TokenBudget/tool.Forms/leastStep)
 	for _, detail := range compareDetails {
 		if body, fits := t.comparison(&out, &in, w, differing, skip, n, detail.tokens, detail.hunk); fits {
 			return body, nil
@@ -145,7 +144,7 @@ func (t *tools) compare(ctx context.Context, grant access.Grant, in compareInput
 			}
 		}
 	}
-	return nil, remedyError("token_budget is too small for one step. Call again with a larger one.")
+	return nil, tool.Error("token_budget is too small for one step. Call again with a larger one.")
 }
 
 const (
@@ -170,10 +169,10 @@ func (t *tools) comparison(
 	}
 	out.LeftOut, out.NextPage = len(differing)-skip-n, ""
 	if out.LeftOut > 0 {
-		out.NextPage = t.call(compareTool, compareCall{w.base.Outline.Run.RunID, w.other.Outline.Run.RunID, in.ProjectID, skip + n})
+		out.NextPage = t.Call(tool.RunsDiff, compareCall{w.base.Outline.Run.RunID, w.other.Outline.Run.RunID, in.ProjectID, skip + n})
 	}
 	out.TokensUsed = 0
-	body = encodeCounted(out, &out.TokensUsed)
+	body = tool.EncodeCounted(out, &out.TokensUsed)
 	return body, out.TokensUsed <= in.TokenBudget
 }
 
@@ -181,7 +180,7 @@ func comparedRunOf(r diff.Run) comparedRun {
 	run := &r.Outline.Run
 	shown := comparedRun{
 		RunID: run.RunID.String(), Name: agentview.SafeName(run.Name), Outcome: run.Outcome(), StartTime: run.StartTime.UTC().Format(time.RFC3339),
-		Steps: len(r.Spans), CostUSD: rounded(run.CostUSD),
+		Steps: len(r.Spans), CostUSD: tool.Rounded(run.CostUSD),
 	}
 	if !runmodel.IsAbsent(run.EndTime) {
 		ms := float64(run.EndTime.Sub(run.StartTime).Round(time.Millisecond)) / float64(time.Millisecond)
@@ -214,10 +213,10 @@ func attributeDiff(base, other diff.Run) []string {
 func (t *tools) afterComparison(in *compareInput, base, other diff.Run, first *diff.Step) []string {
 	var next []string
 	if first.Other >= 0 {
-		next = append(next, t.call(readTool, readCall{other.Outline.Run.RunID, in.ProjectID, runmodel.FormatSpanID(other.Spans[first.Other].SpanID)}))
+		next = append(next, t.CallRead(other.Outline.Run.RunID, in.ProjectID, runmodel.FormatSpanID(other.Spans[first.Other].SpanID)))
 	}
 	if first.Base >= 0 {
-		next = append(next, t.call(readTool, readCall{base.Outline.Run.RunID, in.ProjectID, runmodel.FormatSpanID(base.Spans[first.Base].SpanID)}))
+		next = append(next, t.CallRead(base.Outline.Run.RunID, in.ProjectID, runmodel.FormatSpanID(base.Spans[first.Base].SpanID)))
 	}
 	return next
 }

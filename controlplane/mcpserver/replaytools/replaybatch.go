@@ -1,4 +1,4 @@
-package mcpserver
+package replaytools
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/replays"
 )
 
@@ -48,7 +49,7 @@ func (in *editInput) ofBatch() bool { return in.RunFilter != "" || len(in.RunIDs
 
 // editBatch plans or queues a batch.
 func (t *tools) editBatch(ctx context.Context, grant access.Grant, in *editInput) ([]byte, error) {
-	project, err := oneProject(grant)
+	project, err := tool.OneProject(grant)
 	if err != nil {
 		return nil, err
 	}
@@ -57,21 +58,21 @@ func (t *tools) editBatch(ctx context.Context, grant access.Grant, in *editInput
 		return nil, err
 	}
 	if in.RunFilter != "" {
-		if wanted.Filter, err = t.ReadFilter(project, in.RunFilter); err != nil {
+		if wanted.Filter, err = t.readFilter(project, in.RunFilter); err != nil {
 			return nil, t.editRemedy(err, in)
 		}
 	}
 	out := editOutput{Notice: agentview.Notice, TokenBudget: in.TokenBudget, Status: "planned", Next: []string{}}
 	var texts []string
 	if in.Plan {
-		p, err := t.Replays.PlanBatch(ctx, grant, wanted)
+		p, err := t.replays.PlanBatch(ctx, grant, wanted)
 		if err != nil {
 			return nil, t.editRemedy(err, in)
 		}
 		t.addBatchPlan(&out, wanted, p)
 		texts = p.Texts
 	} else {
-		created, err := t.Replays.CreateBatch(ctx, grant, wanted)
+		created, err := t.replays.CreateBatch(ctx, grant, wanted)
 		if err != nil {
 			return nil, t.editRemedy(err, in)
 		}
@@ -79,7 +80,7 @@ func (t *tools) editBatch(ctx context.Context, grant access.Grant, in *editInput
 			return nil, err
 		}
 	}
-	out.Edits = t.fence(project, "edit", editTokens, texts...)
+	out.Edits = t.Fence(project, "edit", editTokens, texts...)
 	return out.fit()
 }
 
@@ -89,7 +90,7 @@ func (in *editInput) wantedBatch(project uuid.UUID) (*replays.WantedBatch, error
 	for _, id := range in.RunIDs {
 		run, err := uuid.Parse(id)
 		if err != nil {
-			return nil, remedyError("run_ids must be UUIDs.") // the schema only allows ids
+			return nil, tool.Error("run_ids must be UUIDs.") // the schema only allows ids
 		}
 		if !slices.Contains(n.RunIDs, run) {
 			n.RunIDs = append(n.RunIDs, run)
@@ -100,7 +101,7 @@ func (in *editInput) wantedBatch(project uuid.UUID) (*replays.WantedBatch, error
 		return nil, err
 	}
 	if max(common.Controls, common.Treatments) > maxBatchAttempts {
-		return nil, remedyError(fmt.Sprintf("At most %d controls and treatments of each run can be made.", maxBatchAttempts))
+		return nil, tool.Error(fmt.Sprintf("At most %d controls and treatments of each run can be made.", maxBatchAttempts))
 	}
 	n.Replay = *common
 	return n, nil
@@ -109,12 +110,12 @@ func (in *editInput) wantedBatch(project uuid.UUID) (*replays.WantedBatch, error
 // addBatchPlan adds what a batch would do.
 func (t *tools) addBatchPlan(out *editOutput, n *replays.WantedBatch, p *replays.BatchPlan) {
 	out.Executor, out.Controls, out.Treatments = string(p.Executor()), n.Replay.Controls, n.Replay.Treatments
-	out.Calls, out.AttainableP = p.Estimate.Calls, rounded(p.AttainableP)
+	out.Calls, out.AttainableP = p.Estimate.Calls, tool.Rounded(p.AttainableP)
 	out.CostLowUSD, out.CostHighUSD = dollars(p.Estimate.Low), dollars(p.Estimate.High)
 	for _, warning := range p.Warnings {
 		out.Warnings = append(out.Warnings, safeQuotes(warning.Detail+" "+warning.Remedy))
 	}
-	b := &plannedBatch{MatchedRuns: p.Matched, Detectable: rounded(p.Detectable)}
+	b := &plannedBatch{MatchedRuns: p.Matched, Detectable: tool.Rounded(p.Detectable)}
 	if p.Duration != nil {
 		b.DurationMS = new(float64(p.Duration.Milliseconds()))
 	}
@@ -149,6 +150,6 @@ func (t *tools) addBatch(out *editOutput, b *replays.Batch) ([]string, error) {
 	out.Controls, out.Treatments, out.Calls = b.Controls, b.Treatments, config.Estimate.Calls
 	out.CostLowUSD, out.CostHighUSD = dollars(config.Estimate.Low), dollars(config.Estimate.High)
 	out.Batch = &plannedBatch{MatchedRuns: config.Matched, ChosenRuns: b.Chosen, GoodRuns: b.Good}
-	out.Next = []string{t.call(diffTool, diffCall{BatchID: b.ID.String(), WaitSeconds: defaultWait})}
+	out.Next = []string{t.Call(tool.ReplayDiff, diffCall{BatchID: b.ID.String(), WaitSeconds: defaultWait})}
 	return config.Texts, nil
 }

@@ -1,4 +1,4 @@
-package mcpserver
+package runtools
 
 import (
 	"cmp"
@@ -16,11 +16,10 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/failures"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
-
-const failuresTool = "runs.failures"
 
 // Failures groups failed runs.
 type Failures interface {
@@ -67,10 +66,10 @@ type failuresInput struct {
 	Metadata      map[string]string `json:"metadata,omitempty"`
 	Limit         int               `json:"limit,omitempty"`
 	Cursor        string            `json:"cursor,omitempty"      jsonschema:"That of next_page."`
-	budget
+	tool.Budget
 }
 
-func (in failuresInput) project() string { return in.ProjectID }
+func (in failuresInput) Project() string { return in.ProjectID }
 
 func (in *failuresInput) filter() runs.Filter {
 	return runs.Filter{
@@ -128,8 +127,8 @@ type failedGroup struct {
 
 func (t *tools) addFailures(server *mcp.Server) error {
 	short := func(s *jsonschema.Schema) { s.MaxLength = new(200) }
-	input, err := inputSchema[failuresInput](map[string]func(*jsonschema.Schema){
-		"project_id": pattern(uuidPattern), "fingerprint": short, "search": short, "name": short, "agent_name": short, "model": short,
+	input, err := tool.InputSchema[failuresInput](map[string]func(*jsonschema.Schema){
+		"project_id": tool.Pattern(tool.UUIDPattern), "fingerprint": short, "search": short, "name": short, "agent_name": short, "model": short,
 		"session_id": short, "user_id": short, "tag": short, "environment": short, "release": short, "error_type": short,
 		"metadata": func(s *jsonschema.Schema) {
 			s.MaxProperties = new(10)
@@ -146,11 +145,11 @@ func (t *tools) addFailures(server *mcp.Server) error {
 	if err != nil {
 		return err
 	}
-	return addTool[failuresInput, failuresOutput](t, server, "listFailedRuns", mcp.Tool{
-		Name: failuresTool, Title: "Group failed runs",
+	return tool.Add[failuresInput, failuresOutput](t.Shared, server, "listFailedRuns", mcp.Tool{
+		Name: tool.RunsFailures, Title: "Group failed runs",
 		Description: "Groups runs that failed in the same way, or have the same signal, the most worth a look first: count, " +
 			"first and last time, step, error, example runs, and apart: what these runs have more often than others of the agent. Filters as in " +
-			t.name(searchTool) + ". next has a failing run, and its comparison with one that ended well.",
+			t.Name(tool.RunsSearch) + ". next has a failing run, and its comparison with one that ended well.",
 	}, input, t.failedRuns)
 }
 
@@ -158,8 +157,8 @@ func (t *tools) addFailures(server *mcp.Server) error {
 // left out.
 func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresInput) ([]byte, error) {
 	asked := in
-	in.setDefaults()
-	project, err := oneProject(grant)
+	in.SetDefaults()
+	project, err := tool.OneProject(grant)
 	if err != nil {
 		return nil, err
 	}
@@ -193,7 +192,7 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 		if page.NextCursor != "" {
 			next := asked // without the defaults, which cost tokens
 			next.Cursor = page.NextCursor
-			out.NextPage = t.call(failuresTool, next)
+			out.NextPage = t.Call(tool.RunsFailures, next)
 		}
 		if out.Next, err = t.afterFailures(ctx, grant, &in, query.Filter, window, page.Groups); err != nil {
 			return nil, err
@@ -208,13 +207,13 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 				out.Groups[i].Candidates = candidates[:min(detail.candidates, len(candidates))]
 			}
 			out.TokensUsed = 0
-			body := encodeCounted(&out, &out.TokensUsed)
+			body := tool.EncodeCounted(&out, &out.TokensUsed)
 			if out.TokensUsed <= in.TokenBudget {
 				return body, nil
 			}
 		}
 		if query.Limit == 1 || len(page.Groups) <= 1 {
-			return nil, remedyError("token_budget is too small for one group. Call again with a larger one.")
+			return nil, tool.Error("token_budget is too small for one group. Call again with a larger one.")
 		}
 		// The cursor must be after the last group that is shown.
 		query.Limit = max(1, min(query.Limit-1, len(page.Groups)*in.TokenBudget/out.TokensUsed))
@@ -224,11 +223,11 @@ func (t *tools) failedRuns(ctx context.Context, grant access.Grant, in failuresI
 // failurePage reads the groups, or the one with the fingerprint.
 func (t *tools) failurePage(ctx context.Context, grant access.Grant, in *failuresInput, query failures.Query) (failures.Page, error) {
 	if in.Fingerprint == "" {
-		return t.Failures.List(ctx, grant.Projects, query)
+		return t.failures.List(ctx, grant.Projects, query)
 	}
-	page, err := t.Failures.Get(ctx, grant.Projects, query.Filter, query.Window, in.Fingerprint)
+	page, err := t.failures.Get(ctx, grant.Projects, query.Filter, query.Window, in.Fingerprint)
 	if errors.Is(err, runs.ErrNotFound) {
-		return page, remedyError("No run failed with this fingerprint in the window. Omit fingerprint to list the groups, or use a longer window_seconds.")
+		return page, tool.Error("No run failed with this fingerprint in the window. Omit fingerprint to list the groups, or use a longer window_seconds.")
 	}
 	return page, err
 }
@@ -237,7 +236,7 @@ func (t *tools) failurePage(ctx context.Context, grant access.Grant, in *failure
 func (t *tools) failedGroup(g *failures.Group, detail groupDetail) failedGroup {
 	shown := failedGroup{
 		Fingerprint: agentview.SafeName(g.Fingerprint), Class: agentview.SafeName(g.Class), Step: agentview.SafeName(g.StepKind) + " " + agentview.SafeName(g.StepName),
-		Runs: g.Runs, AgentRuns: g.AgentRuns, Agent: agentview.SafeName(g.AgentName), CostUSD: rounded(g.CostUSD),
+		Runs: g.Runs, AgentRuns: g.AgentRuns, Agent: agentview.SafeName(g.AgentName), CostUSD: tool.Rounded(g.CostUSD),
 		FirstSeen: g.FirstSeen.UTC().Format(time.RFC3339), LastSeen: g.Last.UTC().Format(time.RFC3339), RunIDs: []string{},
 	}
 	if g.State.State != failures.Open {
@@ -269,7 +268,7 @@ func (t *tools) failedGroup(g *failures.Group, detail groupDetail) failedGroup {
 	if first.Class == runmodel.FailureScored {
 		errorType, message = "", first.ScoredAsFailedBy()
 	}
-	shown.Recorded = t.fence(first.RunID, "error", detail.tokens, strings.Trim(errorType+": "+message, ": "))
+	shown.Recorded = t.Fence(first.RunID, "error", detail.tokens, strings.Trim(errorType+": "+message, ": "))
 	return shown
 }
 
@@ -284,7 +283,7 @@ func (t *tools) afterFailures(ctx context.Context, grant access.Grant, in *failu
 		return []string{}, nil
 	}
 	failed := &groups[at].Sample[0]
-	next := []string{t.call(readTool, readCall{failed.RunID, in.ProjectID, runmodel.FormatSpanID(failed.FailingSpanID)})}
+	next := []string{t.CallRead(failed.RunID, in.ProjectID, runmodel.FormatSpanID(failed.FailingSpanID))}
 	filter.Window, filter.Outcomes, filter.AgentName = window, []string{runmodel.OutcomeSucceeded, runmodel.OutcomeRecovered}, failed.AgentName
 	filter.ErrorType, filter.Search = "", "" // which those that ended well need not have
 	if failed.AgentName == "" {
@@ -295,6 +294,6 @@ func (t *tools) afterFailures(ctx context.Context, grant access.Grant, in *failu
 		return next, err
 	}
 	peer := max(0, slices.IndexFunc(page.Runs, func(r runs.Run) bool { return r.InputPreview != "" && r.InputPreview == failed.InputPreview }))
-	next = append(next, t.call(compareTool, compareCall{RunID: page.Runs[peer].RunID, OtherRunID: failed.RunID, ProjectID: in.ProjectID}))
+	next = append(next, t.Call(tool.RunsDiff, compareCall{RunID: page.Runs[peer].RunID, OtherRunID: failed.RunID, ProjectID: in.ProjectID}))
 	return next, nil
 }

@@ -1,15 +1,14 @@
-package mcpserver
+package replaytools
 
 import (
 	"context"
 	"errors"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/diff"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -60,12 +59,12 @@ func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.
 	if err != nil {
 		return nil, err
 	}
-	details, err := t.Replays.Details(ctx, r, a.Number)
+	details, err := t.replays.Details(ctx, r, a.Number)
 	if err != nil {
 		return nil, err
 	}
 	in := grant.Only(r.ProjectID)
-	base, err := t.comparable(ctx, in, r.RunID)
+	base, err := t.Comparable(ctx, in, r.RunID)
 	if err != nil {
 		if errors.Is(err, runs.ErrNotFound) {
 			shown.Unavailable = "The recorded run was deleted."
@@ -73,14 +72,14 @@ func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.
 		}
 		return nil, err
 	}
-	if err := t.Replays.AwaitRun(ctx, grant, r, a); err != nil {
+	if err := t.replays.AwaitRun(ctx, grant, r, a); err != nil {
 		if problem.Is(err, problem.Conflict) {
 			shown.Unavailable = problem.Of(err).Detail
 			return shown, nil
 		}
 		return nil, err
 	}
-	other, err := t.comparable(ctx, in, a.RunID)
+	other, err := t.Comparable(ctx, in, a.RunID)
 	if err != nil {
 		return nil, err
 	}
@@ -104,19 +103,6 @@ func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.
 	return shown, nil
 }
 
-// comparable reads a run to compare.
-func (t *tools) comparable(ctx context.Context, in access.Projects, id uuid.UUID) (diff.Run, error) {
-	outline, err := t.Runs.Outline(ctx, in, id)
-	if err != nil {
-		return diff.Run{}, err
-	}
-	if len(outline.Spans) > diff.MaxSteps {
-		outline.Spans, outline.Partial = outline.Spans[:diff.MaxSteps], true
-	}
-	spans, partial, err := t.Runs.Texts(ctx, outline)
-	return diff.Run{Outline: outline, Spans: spans, TextsMissing: partial}, err
-}
-
 func (t *tools) diffStep(step *diff.Step, base, other diff.Run, sources map[string]*replays.StepSource) diffStep {
 	shown := diffStep{State: string(step.State)}
 	if step.Other >= 0 {
@@ -133,10 +119,10 @@ func (t *tools) diffStep(step *diff.Step, base, other diff.Run, sources map[stri
 	var texts []agentview.Text
 	for i := range step.Changes {
 		hunks, whole := step.Changes[i].Hunks()
-		texts = append(texts, agentview.Text{Name: step.Changes[i].Field, Text: strings.Join(changeHunks{hunks, whole}.lines(shownHunk), "\n")})
+		texts = append(texts, agentview.Text{Name: step.Changes[i].Field, Text: strings.Join(tool.ChangeHunks{List: hunks, Whole: whole}.Lines(shownHunk), "\n")})
 	}
 	if step.State == diff.Added {
-		texts = append(texts, textsOf(other, step.Other)...)
+		texts = append(texts, tool.TextsOf(other, step.Other)...)
 	}
 	run := base.Outline.Run.RunID
 	shown.Recorded = agentview.Recorded(run, texts, shownTokens, t.FenceKey)

@@ -1,4 +1,4 @@
-package mcpserver
+package runtools
 
 import (
 	"cmp"
@@ -7,8 +7,8 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/diff"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/internal/runmodel"
-	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // differingSteps returns the indices of the steps that differ in the order in which they are shown. A step around others that differ comes
@@ -58,21 +58,15 @@ type stepWriter struct {
 	base, other diff.Run
 	d           *diff.Diff
 	// hunks are those that were computed.
-	hunks map[*diff.Change]changeHunks
+	hunks map[*diff.Change]tool.ChangeHunks
 	// seen are the differences that were written, without their paths.
 	seen map[string]bool
 }
 
-// changeHunks are the parts of a change. whole reports that there are no more.
-type changeHunks struct {
-	list  []diff.Hunk
-	whole bool
-}
-
-func (w *stepWriter) hunksOf(change *diff.Change) changeHunks {
+func (w *stepWriter) hunksOf(change *diff.Change) tool.ChangeHunks {
 	h, ok := w.hunks[change]
 	if !ok {
-		h.list, h.whole = change.Hunks()
+		h.List, h.Whole = change.Hunks()
 		w.hunks[change] = h
 	}
 	return h
@@ -102,7 +96,7 @@ func (w *stepWriter) write(at, tokens, hunk int) comparedStep {
 			shown.AsAbove = append(shown.AsAbove, change.Field)
 			continue
 		}
-		texts = append(texts, agentview.Text{Name: change.Field, Text: strings.Join(w.hunksOf(change).lines(hunk), "\n")})
+		texts = append(texts, agentview.Text{Name: change.Field, Text: strings.Join(w.hunksOf(change).Lines(hunk), "\n")})
 	}
 	texts = append(texts, w.ofOneRun(step)...)
 	shown.Recorded = agentview.Recorded(w.base.Outline.Run.RunID, texts, tokens, w.t.FenceKey)
@@ -113,85 +107,29 @@ func (w *stepWriter) write(at, tokens, hunk int) comparedStep {
 func (w *stepWriter) asAbove(change *diff.Change) bool {
 	hunks := w.hunksOf(change)
 	differences, above := 0, 0
-	for i := range hunks.list {
-		if hunks.list[i].Op == diff.OpSame {
+	for i := range hunks.List {
+		if hunks.List[i].Op == diff.OpSame {
 			continue
 		}
 		differences++
-		value := string(hunks.list[i].Op) + hunks.list[i].Text
+		value := string(hunks.List[i].Op) + hunks.List[i].Text
 		if w.seen[value] {
 			above++
 		}
 		w.seen[value] = true
 	}
 	isText := change.IsGiven() || change.Field == "output" || change.Field == "error"
-	return isText && hunks.whole && differences > 0 && above == differences
+	return isText && hunks.Whole && differences > 0 && above == differences
 }
 
 // ofOneRun returns what a step that only one run has was given and returned.
 func (w *stepWriter) ofOneRun(step *diff.Step) []agentview.Text {
 	switch step.State {
 	case diff.Removed:
-		return textsOf(w.base, step.Base)
+		return tool.TextsOf(w.base, step.Base)
 	case diff.Added:
-		return textsOf(w.other, step.Other)
+		return tool.TextsOf(w.other, step.Other)
 	default:
 		return nil
 	}
-}
-
-// textsOf returns the texts of a span that say most of what it did.
-func textsOf(run diff.Run, at int) []agentview.Text {
-	span := &run.Spans[at]
-	output := ""
-	switch {
-	case len(span.OutputMessages) > 0:
-		var parts []string
-		for _, raw := range span.OutputMessages {
-			message, _ := runmodel.ReadMessage(raw)
-			for i := range message.Parts {
-				parts = append(parts, message.Parts[i].Text())
-			}
-		}
-		output = strings.Join(parts, "\n")
-	case span.Outputs != nil && span.ToolResult == "":
-		output = *span.Outputs
-	}
-	return []agentview.Text{
-		{Name: "error", Text: strings.Trim(span.ErrorType+": "+span.ErrorMessage, ": ")},
-		{Name: "arguments", Text: span.ToolArguments},
-		{Name: "result", Text: span.ToolResult},
-		{Name: "output", Text: output},
-	}
-}
-
-// lines are the parts of a change, one on each line, with - and + before what was removed and added. What stayed is context.
-func (h changeHunks) lines(most int) []string {
-	lines := make([]string, 0, len(h.list)+1)
-	for _, hunk := range h.list {
-		mark := "  "
-		switch hunk.Op {
-		case diff.OpRemoved:
-			mark = "- "
-		case diff.OpAdded:
-			mark = "+ "
-		}
-		text := cutMiddle(strings.TrimSpace(hunk.Text), most)
-		if hunk.Path != "" {
-			text = hunk.Path + ": " + text
-		}
-		lines = append(lines, mark+text)
-	}
-	if !h.whole {
-		lines = append(lines, "  …")
-	}
-	return lines
-}
-
-// cutMiddle leaves out the middle of a text with more bytes than that.
-func cutMiddle(text string, most int) string {
-	if len(text) <= most {
-		return text
-	}
-	return utf8text.Bytes(text, most*2/3) + "…" + text[utf8text.NextRuneStart(text, len(text)-most/3):]
 }

@@ -1,4 +1,4 @@
-package mcpserver
+package replaytools
 
 import (
 	"bytes"
@@ -8,9 +8,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -20,15 +19,6 @@ const (
 	editTokens  = 40
 	errorTokens = 60
 )
-
-// fence writes recorded texts of one kind between marks. What edits say counts as recorded, too: they may quote a run, and name its steps.
-func (t *tools) fence(run uuid.UUID, name string, tokens int, texts ...string) string {
-	list := make([]agentview.Text, len(texts))
-	for i, text := range texts {
-		list[i] = agentview.Text{Name: name, Text: text}
-	}
-	return agentview.Recorded(run, list, tokens, t.FenceKey)
-}
 
 // quoted is text that sentences about a replay have from runs and providers, as strconv.Quote writes it.
 var quoted = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
@@ -49,7 +39,7 @@ func decodeStrictly(object map[string]any, into any) error {
 	decoder := json.NewDecoder(bytes.NewReader(jsontext.MustEncode(object)))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(into); err != nil {
-		return remedyError(strings.TrimPrefix(err.Error(), "json: "))
+		return tool.Error(strings.TrimPrefix(err.Error(), "json: "))
 	}
 	return nil
 }
@@ -64,7 +54,7 @@ func (t *tools) editRemedy(err error, in *editInput) error {
 		return err
 	}
 	if len(refused.Fields) == 0 || refused.Code != problem.CodeValidationFailed { // the detail says more
-		return remedyError(safeQuotes(refused.Detail))
+		return tool.Error(safeQuotes(refused.Detail))
 	}
 	var lines []string
 	for _, field := range refused.Fields[:min(len(refused.Fields), wrongShown)] {
@@ -78,7 +68,7 @@ func (t *tools) editRemedy(err error, in *editInput) error {
 	if more := len(refused.Fields) - len(lines); more > 0 {
 		lines = append(lines, fmt.Sprintf("%d more values are wrong.", more))
 	}
-	return remedyError(strings.Join(lines, "\n"))
+	return tool.Error(strings.Join(lines, "\n"))
 }
 
 // withoutBody returns a location as the arguments of a tool have it.

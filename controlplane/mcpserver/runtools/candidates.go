@@ -1,4 +1,4 @@
-package mcpserver
+package runtools
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/causes"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/jsontext"
 )
@@ -44,7 +45,7 @@ type shownCandidate struct {
 
 // candidates returns the best candidates of a group. It returns none if there is too much to read.
 func (t *tools) candidates(ctx context.Context, projects access.Projects, in *failuresInput, filter runs.Filter, window time.Duration) ([]shownCandidate, error) {
-	found, err := t.Causes.Find(ctx, projects, filter, window, in.Fingerprint)
+	found, err := t.causes.Find(ctx, projects, filter, window, in.Fingerprint)
 	if errors.Is(err, runs.ErrTooExpensive) || errors.Is(err, runs.ErrNotFound) {
 		return nil, nil
 	}
@@ -69,7 +70,7 @@ func (t *tools) candidates(ctx context.Context, projects access.Projects, in *fa
 		}
 		shown = append(shown, shownCandidate{
 			Kind: agentview.SafeName(string(c.Kind)), Failed: fmt.Sprintf("%d of %d", c.Failed.Count, c.Failed.Of), Good: fmt.Sprintf("%d of %d", c.Good.Count, c.Good.Of),
-			CI: [2]float64{*rounded(&c.CI[0]), *rounded(&c.CI[1])}, P: rounded(&c.PAdjusted), Separates: c.Separates(), Recorded: t.fence(found.FirstFailed.ID, "candidate", candidateTokens, strings.Join(text, "\n")),
+			CI: [2]float64{*tool.Rounded(&c.CI[0]), *tool.Rounded(&c.CI[1])}, P: tool.Rounded(&c.PAdjusted), Separates: c.Separates(), Recorded: t.Fence(found.FirstFailed.ID, "candidate", candidateTokens, strings.Join(text, "\n")),
 		})
 	}
 	return shown, nil

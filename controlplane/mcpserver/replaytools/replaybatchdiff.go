@@ -1,4 +1,4 @@
-package mcpserver
+package replaytools
 
 import (
 	"context"
@@ -9,6 +9,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -57,12 +58,12 @@ const runsOfOutcome = 2
 func (t *tools) diffBatch(ctx context.Context, grant access.Grant, in *diffInput) ([]byte, error) {
 	id, err := uuid.Parse(in.BatchID)
 	if err != nil {
-		return nil, remedyError("batch_id must be a UUID.") // the schema only allows ids
+		return nil, tool.Error("batch_id must be a UUID.") // the schema only allows ids
 	}
-	b, err := waitFor(ctx, time.Duration(in.WaitSeconds)*time.Second, func() (replays.Batch, error) { return t.Replays.GetBatch(ctx, grant, id) },
+	b, err := waitFor(ctx, time.Duration(in.WaitSeconds)*time.Second, func() (replays.Batch, error) { return t.replays.GetBatch(ctx, grant, id) },
 		func(b *replays.Batch) bool { return b.Result != nil || b.Status == replays.StatusFailed })
 	if errors.Is(err, postgres.ErrNotFound) {
-		return nil, remedyError("There is no such batch. Use the batch_id that " + t.name(replayTool) + " returned.")
+		return nil, tool.Error("There is no such batch. Use the batch_id that " + t.Name(tool.ReplayEdit) + " returned.")
 	}
 	if err != nil {
 		return nil, err
@@ -81,7 +82,7 @@ func (t *tools) diffOfBatch(ctx context.Context, b *replays.Batch) (*diffOutput,
 	if err != nil {
 		return nil, err
 	}
-	cost, err := t.Replays.BatchCost(ctx, b)
+	cost, err := t.replays.BatchCost(ctx, b)
 	if err != nil {
 		return nil, err
 	}
@@ -92,9 +93,9 @@ func (t *tools) diffOfBatch(ctx context.Context, b *replays.Batch) (*diffOutput,
 	if b.StopReason != nil {
 		out.StopReason = *b.StopReason
 	}
-	out.Edits = t.fence(b.ID, "edit", editTokens, config.Texts...)
+	out.Edits = t.Fence(b.ID, "edit", editTokens, config.Texts...)
 	if b.ErrorDetail != nil {
-		out.Error = t.fence(b.ID, "error", errorTokens, *b.ErrorDetail)
+		out.Error = t.Fence(b.ID, "error", errorTokens, *b.ErrorDetail)
 	}
 	result, err := b.ReadResult()
 	if err != nil {
@@ -102,7 +103,7 @@ func (t *tools) diffOfBatch(ctx context.Context, b *replays.Batch) (*diffOutput,
 	}
 	if result == nil {
 		if b.Status != replays.StatusFailed {
-			out.Next = append(out.Next, t.call(diffTool, diffCall{BatchID: b.ID.String(), WaitSeconds: maxWait}))
+			out.Next = append(out.Next, t.Call(tool.ReplayDiff, diffCall{BatchID: b.ID.String(), WaitSeconds: maxWait}))
 		}
 		return out, nil
 	}
@@ -127,7 +128,7 @@ func (t *tools) addRuns(ctx context.Context, out *diffOutput, b *replays.Batch, 
 		if result.Chosen.Runs[outcome] == 0 && (result.Good == nil || result.Good.Runs[outcome] == 0) {
 			continue
 		}
-		list, _, err := t.Replays.BatchRuns(ctx, b, outcome, postgres.Page{Limit: runsOfOutcome})
+		list, _, err := t.replays.BatchRuns(ctx, b, outcome, postgres.Page{Limit: runsOfOutcome})
 		if err != nil {
 			return err
 		}
@@ -136,7 +137,7 @@ func (t *tools) addRuns(ctx context.Context, out *diffOutput, b *replays.Batch, 
 			if list[i].ReplayID != nil {
 				shown.ReplayID = list[i].ReplayID.String()
 				if len(out.Next) == 0 {
-					out.Next = append(out.Next, t.call(diffTool, diffCall{ReplayID: shown.ReplayID}))
+					out.Next = append(out.Next, t.Call(tool.ReplayDiff, diffCall{ReplayID: shown.ReplayID}))
 				}
 			}
 			out.Batch.Runs = append(out.Batch.Runs, shown)
@@ -147,10 +148,10 @@ func (t *tools) addRuns(ctx context.Context, out *diffOutput, b *replays.Batch, 
 
 func shownPartOf(p *replays.BatchPart) (shownPart, error) {
 	shown := shownPart{
-		Verdict: string(p.Verdict), Edited: shownEnds(p.Edited), Unedited: shownEnds(p.Unedited), Difference: rounded(p.Difference), Runs: map[string]int{},
+		Verdict: string(p.Verdict), Edited: shownEnds(p.Edited), Unedited: shownEnds(p.Unedited), Difference: tool.Rounded(p.Difference), Runs: map[string]int{},
 	}
 	if p.CI != nil {
-		shown.CI = []*float64{rounded(&p.CI[0]), rounded(&p.CI[1])}
+		shown.CI = []*float64{tool.Rounded(&p.CI[0]), tool.Rounded(&p.CI[1])}
 	}
 	for outcome, runs := range p.Runs {
 		shown.Runs[string(outcome)] = runs

@@ -1,4 +1,5 @@
-package mcpserver
+// Package tool has what the MCP tools share: budgets, arguments, errors with a remedy, and recorded text between marks.
+package tool
 
 import (
 	"context"
@@ -7,6 +8,7 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,11 +24,22 @@ import (
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
-// tools are the tools of one server.
-type tools struct {
-	Config
+// Runs reads runs.
+type Runs interface {
+	List(ctx context.Context, in access.Projects, q runs.ListQuery) (runs.Page, error)
+	Outline(ctx context.Context, in access.Projects, runID uuid.UUID) (runs.Outline, error)
+	Excerpts(ctx context.Context, outline runs.Outline, spanIDs []uint64) ([]runs.Span, error)
+	Texts(ctx context.Context, outline runs.Outline) (spans []runs.Span, partial bool, err error)
+}
 
-	name func(string) string
+// Shared is what all tools of a server use.
+type Shared struct {
+	Runs Runs
+	// FenceKey is the secret key that determines the marks around recorded text.
+	FenceKey []byte
+	Log      *slog.Logger
+	// Name maps the canonical names of tools to the names that clients see.
+	Name func(string) string
 }
 
 // Limits of token_budget. The minimum has room for a view in both forms.
@@ -34,23 +47,24 @@ const (
 	minBudget     = 1024
 	defaultBudget = 8000
 	maxBudget     = agentview.MaxBudget
-	// forms is the number of copies in a result. Clients give their model the text, the structured content, or both.
-	forms = 2
+	// Forms is the number of copies in a result. Clients give their model the text, the structured content, or both.
+	Forms = 2
 )
 
-// budget holds the arguments that every tool has.
-type budget struct {
+// Budget holds the arguments that every tool has.
+type Budget struct {
 	TokenBudget int `json:"token_budget,omitempty" jsonschema:"Tokens of the whole result."`
 }
 
-func (b *budget) setDefaults() {
+// SetDefaults fills in what is absent.
+func (b *Budget) SetDefaults() {
 	if b.TokenBudget == 0 {
 		b.TokenBudget = defaultBudget
 	}
 }
 
-// inputSchema returns the schema of In. refine adds constraints to its properties by name.
-func inputSchema[In any](refine map[string]func(*jsonschema.Schema)) (*jsonschema.Schema, error) {
+// InputSchema returns the schema of In. refine adds constraints to its properties by name.
+func InputSchema[In any](refine map[string]func(*jsonschema.Schema)) (*jsonschema.Schema, error) {
 	schema, err := jsonschema.For[In](nil)
 	if err != nil {
 		return nil, fmt.Errorf("infer the schema of the arguments: %w", err)
@@ -70,26 +84,29 @@ func inputSchema[In any](refine map[string]func(*jsonschema.Schema)) (*jsonschem
 	return schema, nil
 }
 
-func pattern(text string) func(*jsonschema.Schema) {
+// Pattern constrains a property to a pattern.
+func Pattern(text string) func(*jsonschema.Schema) {
 	return func(s *jsonschema.Schema) { s.Pattern = text }
 }
 
+// Patterns of arguments.
 const (
-	// A run can also be given by its trace id, which SDKs print without dashes.
+	// UUIDPattern is that of ids. A run can also be given by its trace id, which SDKs print without dashes.
 	// The tools parse it: a pattern that says all costs each client forty tokens for each id.
-	uuidPattern = "^[0-9a-fA-F-]{32,36}$"
-	stepPattern = "^([0-9a-f]{16}|[1-9][0-9]{0,5})$" // span id or number of a step
+	UUIDPattern = "^[0-9a-fA-F-]{32,36}$"
+	// StepPattern is that of a span id or the number of a step.
+	StepPattern = "^([0-9a-f]{16}|[1-9][0-9]{0,5})$"
 )
 
-// arguments are the arguments of a tool. project is empty if they have none.
+// arguments are the arguments of a tool. Project is empty if they have none.
 type arguments interface {
-	project() string
+	Project() string
 }
 
-// addTool adds a tool, which is read-only unless it has annotations. It validates the arguments and authorizes the caller for the operation of the REST
+// Add adds a tool, which is read-only unless it has annotations. It validates the arguments and authorizes the caller for the operation of the REST
 // API. Errors are sent to the model with a remedy.
-func addTool[In arguments, Out any](
-	t *tools, server *mcp.Server, operation string, tool mcp.Tool, input *jsonschema.Schema,
+func Add[In arguments, Out any](
+	t *Shared, server *mcp.Server, operation string, tool mcp.Tool, input *jsonschema.Schema,
 	run func(context.Context, access.Grant, In) ([]byte, error),
 ) error {
 	resolved, err := input.Resolve(nil)
@@ -101,7 +118,7 @@ func addTool[In arguments, Out any](
 		return fmt.Errorf("infer the schema of the result: %w", err)
 	}
 	canonical := tool.Name
-	tool.Name = t.name(canonical)
+	tool.Name = t.Name(canonical)
 	tool.InputSchema, tool.OutputSchema = input, output
 	if tool.Annotations == nil {
 		tool.Annotations = &mcp.ToolAnnotations{ReadOnlyHint: true, IdempotentHint: true, DestructiveHint: new(false), OpenWorldHint: new(false)}
@@ -149,7 +166,7 @@ func recovered(run func() ([]byte, error)) (body []byte, err error) {
 // perform it.
 func authorize(ctx context.Context, operation string, in arguments) (access.Grant, error) {
 	var target access.Target
-	if named := in.project(); named != "" {
+	if named := in.Project(); named != "" {
 		var err error
 		if target.Project, err = uuid.Parse(named); err != nil {
 			return access.Grant{}, problem.Missing() // the schema only allows ids
@@ -164,7 +181,7 @@ func decode(arguments json.RawMessage, schema *jsonschema.Resolved, in any) erro
 	}
 	var members map[string]any
 	if err := json.Unmarshal(arguments, &members); err != nil {
-		return remedyError("The arguments must be a JSON object.")
+		return Error("The arguments must be a JSON object.")
 	}
 	err := schema.Validate(members)
 	if err == nil {
@@ -173,21 +190,21 @@ func decode(arguments json.RawMessage, schema *jsonschema.Resolved, in any) erro
 	if err != nil {
 		const maxBytes = 300 // the error may quote the arguments
 		text := strings.TrimPrefix(err.Error(), "validating root: ")
-		return remedyError("The arguments are not valid: " + utf8text.Bytes(text, maxBytes))
+		return Error("The arguments are not valid: " + utf8text.Bytes(text, maxBytes))
 	}
 	return nil
 }
 
-// call formats a call for a result: the tool and its arguments.
-func (t *tools) call(tool string, arguments any) string {
-	return t.name(tool) + " " + string(jsontext.MustEncode(arguments))
+// Call formats a call for a result: the tool and its arguments.
+func (t *Shared) Call(tool string, arguments any) string {
+	return t.Name(tool) + " " + string(jsontext.MustEncode(arguments))
 }
 
-// encodeCounted encodes a document with its number of tokens in all forms. used points to the number in the document.
-func encodeCounted(document any, used *int) []byte {
+// EncodeCounted encodes a document with its number of tokens in all forms. used points to the number in the document.
+func EncodeCounted(document any, used *int) []byte {
 	for {
 		body := jsontext.MustEncode(document)
-		n := forms * agentview.Count(string(body))
+		n := Forms * agentview.Count(string(body))
 		if n <= *used { // a larger number never has fewer tokens, so the loop ends
 			return body
 		}
@@ -195,23 +212,23 @@ func encodeCounted(document any, used *int) []byte {
 	}
 }
 
-// remedyError is an error whose text tells a model what to do.
-type remedyError string
+// Error is an error whose text tells a model what to do.
+type Error string
 
-func (e remedyError) Error() string { return string(e) }
+func (e Error) Error() string { return string(e) }
 
 // remedy returns the text of an error for a model, with what to do next.
-func (t *tools) remedy(ctx context.Context, tool string, err error) string {
-	var remedied remedyError
+func (t *Shared) remedy(ctx context.Context, tool string, err error) string {
+	var remedied Error
 	switch {
 	case errors.As(err, &remedied):
 		return remedied.Error()
 	case errors.Is(err, runs.ErrNotFound):
-		return "There is no such run. Use a run_id from " + t.name(searchTool) + "."
+		return "There is no such run. Use a run_id from " + t.Name(RunsSearch) + "."
 	case errors.Is(err, agentview.ErrNoSuchSpan):
-		return "The run has no step with this focus. Call " + t.name(readTool) + " without focus and use a span_id from its result."
+		return "The run has no step with this focus. Call " + t.Name(RunsRead) + " without focus and use a span_id from its result."
 	case errors.Is(err, runs.ErrInvalidCursor):
-		return "The cursor is not from " + t.name(tool) + " with these filters. Omit it to start with the first page."
+		return "The cursor is not from " + t.Name(tool) + " with these filters. Omit it to start with the first page."
 	case errors.Is(err, runs.ErrTooExpensive):
 		return "The query exceeded its time or memory limit. Use a shorter window_seconds, more filters or fewer words in search."
 	case problem.Is(err, problem.Forbidden):
@@ -226,4 +243,49 @@ func (t *tools) remedy(ctx context.Context, tool string, err error) string {
 	}
 	t.Log.LogAttrs(ctx, slog.LevelError, "tool failed", slog.String("request_id", request), slog.String("tool", tool), slog.Any("error", err))
 	return "The server had an internal error. Its log has details under request id " + request + "."
+}
+
+// CallRead formats a call that reads a run. project and focus may be empty.
+func (t *Shared) CallRead(runID uuid.UUID, project, focus string) string {
+	return t.Call(RunsRead, struct {
+		RunID     uuid.UUID `json:"run_id"`
+		ProjectID string    `json:"project_id,omitempty"`
+		Focus     string    `json:"focus,omitempty"`
+	}{runID, project, focus})
+}
+
+// OneProject returns the named project, or the only one in which the caller may read runs.
+func OneProject(grant access.Grant) (uuid.UUID, error) {
+	if ids := grant.IDs(); len(ids) == 1 {
+		return ids[0], nil
+	}
+	const maxNamed = 20
+	var names []string
+	for _, project := range grant.Principal.Projects {
+		if len(names) < maxNamed && slices.Contains(grant.IDs(), project.ID) {
+			names = append(names, project.ID.String()+" ("+agentview.SafeName(project.Name)+")")
+		}
+	}
+	return uuid.Nil, Error("There are several projects: project_id must be one of " + strings.Join(names, ", ") + ".")
+}
+
+// Fence writes recorded texts of one kind between marks. What edits say counts as recorded, too: they may quote a run, and name its steps.
+func (t *Shared) Fence(run uuid.UUID, name string, tokens int, texts ...string) string {
+	list := make([]agentview.Text, len(texts))
+	for i, text := range texts {
+		list[i] = agentview.Text{Name: name, Text: text}
+	}
+	return agentview.Recorded(run, list, tokens, t.FenceKey)
+}
+
+// Rounded returns a figure with three digits: more of them are noise, and cost tokens.
+func Rounded(figure *float64) *float64 {
+	if figure == nil {
+		return nil
+	}
+	short, err := strconv.ParseFloat(strconv.FormatFloat(*figure, 'g', 3, 64), 64)
+	if err != nil {
+		return figure // it was a number
+	}
+	return &short
 }

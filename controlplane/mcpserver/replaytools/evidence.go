@@ -1,10 +1,11 @@
-package mcpserver
+package replaytools
 
 import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
+
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 )
 
 // evidence is what a verdict rests on.
@@ -63,28 +64,16 @@ func readVerdict(text []byte) (v storedVerdict, err error) {
 var channelNames = []string{"outcome", "structure", "answer", "cost", "tokens", "latency"}
 
 func (v *storedVerdict) evidence() *evidence {
-	e := &evidence{Controls: v.K, Treatments: v.M, AttainableP: rounded(v.AttainableP.After), Channels: []channel{}}
+	e := &evidence{Controls: v.K, Treatments: v.M, AttainableP: tool.Rounded(v.AttainableP.After), Channels: []channel{}}
 	for _, name := range channelNames {
 		c, ok := v.Channels[name]
 		if !ok || c.Effect == nil && slices.Contains(c.Flags, "unknown") {
 			continue
 		}
 		for i := range c.CI {
-			c.CI[i] = rounded(c.CI[i])
+			c.CI[i] = tool.Rounded(c.CI[i])
 		}
-		e.Channels = append(e.Channels, channel{Name: name, Measure: c.Measure, Effect: rounded(c.Effect), CI: c.CI, P: rounded(c.P), Flags: c.Flags})
+		e.Channels = append(e.Channels, channel{Name: name, Measure: c.Measure, Effect: tool.Rounded(c.Effect), CI: c.CI, P: tool.Rounded(c.P), Flags: c.Flags})
 	}
 	return e
-}
-
-// rounded returns a figure with three digits: more of them are noise, and cost tokens.
-func rounded(figure *float64) *float64 {
-	if figure == nil {
-		return nil
-	}
-	short, err := strconv.ParseFloat(strconv.FormatFloat(*figure, 'g', 3, 64), 64)
-	if err != nil {
-		return figure // it was a number
-	}
-	return &short
 }

@@ -1,4 +1,4 @@
-package mcpserver
+package replaytools
 
 import (
 	"context"
@@ -9,11 +9,10 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
-
-const workTool = "work.list"
 
 // Work lists what takes longer than a request.
 type Work interface {
@@ -31,10 +30,10 @@ type workInput struct {
 	State     string `json:"state,omitempty"`
 	Kind      string `json:"kind,omitempty"`
 	Offset    int    `json:"offset,omitempty"`
-	budget
+	tool.Budget
 }
 
-func (in workInput) project() string { return in.ProjectID }
+func (in workInput) Project() string { return in.ProjectID }
 
 type workOutput struct {
 	Notice      string      `json:"notice"`
@@ -71,8 +70,8 @@ type shownWait struct {
 }
 
 func (t *tools) addWork(server *mcp.Server) error {
-	input, err := inputSchema[workInput](map[string]func(*jsonschema.Schema){
-		"project_id": pattern(uuidPattern),
+	input, err := tool.InputSchema[workInput](map[string]func(*jsonschema.Schema){
+		"project_id": tool.Pattern(tool.UUIDPattern),
 		"state":      func(s *jsonschema.Schema) { s.Enum, s.Default = []any{"open", "ended"}, []byte(`"open"`) },
 		"kind": func(s *jsonschema.Schema) {
 			s.Enum = []any{"import", "near_duplicate_check", "comparison", "eval_run", "replay", "replay_batch", "diagnosis"}
@@ -82,8 +81,8 @@ func (t *tools) addWork(server *mcp.Server) error {
 	if err != nil {
 		return err
 	}
-	return addTool[workInput, workOutput](t, server, "listWork", mcp.Tool{
-		Name: workTool, Title: "List background work",
+	return tool.Add[workInput, workOutput](t.Shared, server, "listWork", mcp.Tool{
+		Name: tool.WorkList, Title: "List background work",
 		Description: "Lists replays, batches of them, diagnoses, comparisons, eval-runs and imports, the newest first: how far each is, and what it waits for: turn (a place; " +
 			"ahead is older work), retry (after a try that failed), later or provider (until).",
 	}, input, t.listWork)
@@ -92,11 +91,11 @@ func (t *tools) addWork(server *mcp.Server) error {
 // listWork returns a page of work. What the budget has no room for is on the next page.
 func (t *tools) listWork(ctx context.Context, grant access.Grant, in workInput) ([]byte, error) {
 	asked := in
-	in.setDefaults()
+	in.SetDefaults()
 	if in.State == "" {
 		in.State = "open"
 	}
-	found, more, err := t.Work.List(ctx, grant, work.Filter{State: in.State, Kind: in.Kind}, postgres.Page{Limit: workPage, Offset: in.Offset})
+	found, more, err := t.work.List(ctx, grant, work.Filter{State: in.State, Kind: in.Kind}, postgres.Page{Limit: workPage, Offset: in.Offset})
 	if err != nil {
 		return nil, err
 	}
@@ -108,20 +107,20 @@ func (t *tools) listWork(ctx context.Context, grant access.Grant, in workInput) 
 		out := workOutput{Notice: agentview.Notice, TokenBudget: in.TokenBudget, Work: shown[:n], Next: []string{}}
 		for i := range found[:n] {
 			if found[i].Kind == "replay" {
-				out.Next = append(out.Next, t.call(diffTool, diffCall{ReplayID: shown[i].ID, WaitSeconds: defaultWait}))
+				out.Next = append(out.Next, t.Call(tool.ReplayDiff, diffCall{ReplayID: shown[i].ID, WaitSeconds: defaultWait}))
 				break
 			}
 		}
 		if next := in.Offset + n; (more || n < len(shown)) && next <= maxWorkOffset {
 			asked.Offset = next
-			out.NextPage = t.call(workTool, asked)
+			out.NextPage = t.Call(tool.WorkList, asked)
 		}
-		body := encodeCounted(&out, &out.TokensUsed)
+		body := tool.EncodeCounted(&out, &out.TokensUsed)
 		if out.TokensUsed <= in.TokenBudget {
 			return body, nil
 		}
 		if n <= 1 {
-			return nil, remedyError("token_budget is too small. Call again with a larger one.")
+			return nil, tool.Error("token_budget is too small. Call again with a larger one.")
 		}
 		n = max(1, min(n-1, n*in.TokenBudget/out.TokensUsed))
 	}

@@ -1,4 +1,4 @@
-package mcpserver
+package replaytools
 
 import (
 	"context"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
+	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/replay"
@@ -23,10 +24,10 @@ type diffInput struct {
 	BatchID     string `json:"batch_id,omitempty"`
 	Attempt     int    `json:"attempt,omitempty"      jsonschema:"Number of the attempt to compare with the recorded run. Default: the first with the edits."`
 	WaitSeconds int    `json:"wait_seconds,omitempty" jsonschema:"How long to wait for the end."`
-	budget
+	tool.Budget
 }
 
-func (in diffInput) project() string { return "" }
+func (in diffInput) Project() string { return "" }
 
 type diffCall struct {
 	ReplayID    string `json:"replay_id,omitempty"`
@@ -79,9 +80,9 @@ type shownAttempt struct {
 }
 
 func (t *tools) addReplayDiff(server *mcp.Server) error {
-	input, err := inputSchema[diffInput](map[string]func(*jsonschema.Schema){
-		"replay_id": pattern(uuidPattern),
-		"batch_id":  pattern(uuidPattern),
+	input, err := tool.InputSchema[diffInput](map[string]func(*jsonschema.Schema){
+		"replay_id": tool.Pattern(tool.UUIDPattern),
+		"batch_id":  tool.Pattern(tool.UUIDPattern),
 		"attempt":   func(s *jsonschema.Schema) { s.Minimum, s.Maximum = new(1.0), new(float64(2*maxAttempts)) },
 		"wait_seconds": func(s *jsonschema.Schema) {
 			s.Minimum, s.Maximum, s.Default = new(0.0), new(float64(maxWait)), []byte("0")
@@ -90,8 +91,8 @@ func (t *tools) addReplayDiff(server *mcp.Server) error {
 	if err != nil {
 		return err
 	}
-	return addTool[diffInput, diffOutput](t, server, "diffReplay", mcp.Tool{
-		Name: diffTool, Title: "See what an edit did",
+	return tool.Add[diffInput, diffOutput](t.Shared, server, "diffReplay", mcp.Tool{
+		Name: tool.ReplayDiff, Title: "See what an edit did",
 		Description: "Says whether the edits of a replay or a batch had an effect, with the evidence, and how one attempt differs from the recorded run. While it " +
 			"runs, says how far it is. The verdict can be that it cannot tell.",
 	}, input, t.diff)
@@ -99,26 +100,26 @@ func (t *tools) addReplayDiff(server *mcp.Server) error {
 
 // diff waits for a replay, and shows what came of it.
 func (t *tools) diff(ctx context.Context, grant access.Grant, in diffInput) ([]byte, error) {
-	in.setDefaults()
+	in.SetDefaults()
 	if (in.ReplayID == "") == (in.BatchID == "") {
-		return nil, remedyError("Give one of replay_id and batch_id.")
+		return nil, tool.Error("Give one of replay_id and batch_id.")
 	}
 	if in.BatchID != "" {
 		return t.diffBatch(ctx, grant, &in)
 	}
 	id, err := uuid.Parse(in.ReplayID)
 	if err != nil {
-		return nil, remedyError("replay_id must be a UUID.") // the schema only allows ids
+		return nil, tool.Error("replay_id must be a UUID.") // the schema only allows ids
 	}
-	r, err := waitFor(ctx, time.Duration(in.WaitSeconds)*time.Second, func() (replays.Replay, error) { return t.Replays.Get(ctx, grant, id) },
+	r, err := waitFor(ctx, time.Duration(in.WaitSeconds)*time.Second, func() (replays.Replay, error) { return t.replays.Get(ctx, grant, id) },
 		func(r *replays.Replay) bool { return r.Verdict != nil || r.Status == replays.StatusFailed })
 	if errors.Is(err, postgres.ErrNotFound) {
-		return nil, remedyError("There is no such replay. Use the replay_id that " + t.name(replayTool) + " returned.")
+		return nil, tool.Error("There is no such replay. Use the replay_id that " + t.Name(tool.ReplayEdit) + " returned.")
 	}
 	if err != nil {
 		return nil, err
 	}
-	attempts, err := t.Replays.Attempts(ctx, &r)
+	attempts, err := t.replays.Attempts(ctx, &r)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +133,7 @@ func (t *tools) diff(ctx context.Context, grant access.Grant, in diffInput) ([]b
 			return nil, err
 		}
 	} else if in.Attempt != 0 {
-		return nil, remedyError(fmt.Sprintf("Attempt %d has not ended. Omit attempt, or wait with wait_seconds.", in.Attempt))
+		return nil, tool.Error(fmt.Sprintf("Attempt %d has not ended. Omit attempt, or wait with wait_seconds.", in.Attempt))
 	}
 	return out.fit()
 }
@@ -141,7 +142,7 @@ func (t *tools) diff(ctx context.Context, grant access.Grant, in diffInput) ([]b
 func (out *diffOutput) fit() ([]byte, error) {
 	for {
 		out.TokensUsed = 0
-		body := encodeCounted(out, &out.TokensUsed)
+		body := tool.EncodeCounted(out, &out.TokensUsed)
 		if out.TokensUsed <= out.TokenBudget {
 			return body, nil
 		}
@@ -160,7 +161,7 @@ func (out *diffOutput) fit() ([]byte, error) {
 		case len(out.Reasons) > 0:
 			out.Reasons = out.Reasons[:len(out.Reasons)-1]
 		default:
-			return nil, remedyError("token_budget is too small. Call again with a larger one.")
+			return nil, tool.Error("token_budget is too small. Call again with a larger one.")
 		}
 	}
 }
@@ -193,9 +194,9 @@ func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt) (*diffOutp
 	if r.StopReason != nil {
 		out.StopReason = *r.StopReason
 	}
-	out.Edits = t.fence(r.RunID, "edit", editTokens, config.Texts...)
+	out.Edits = t.Fence(r.RunID, "edit", editTokens, config.Texts...)
 	if r.ErrorDetail != nil {
-		out.Error = t.fence(r.RunID, "error", errorTokens, *r.ErrorDetail)
+		out.Error = t.Fence(r.RunID, "error", errorTokens, *r.ErrorDetail)
 	}
 	for i := range attempts {
 		shown, cost, err := t.shownAttemptOf(&attempts[i])
@@ -207,7 +208,7 @@ func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt) (*diffOutp
 	}
 	if r.Verdict == nil {
 		if r.Status == replays.StatusQueued || r.Status == replays.StatusRunning || r.Status == replays.StatusSucceeded {
-			out.Next = append(out.Next, t.call(diffTool, diffCall{ReplayID: r.ID.String(), WaitSeconds: maxWait}))
+			out.Next = append(out.Next, t.Call(tool.ReplayDiff, diffCall{ReplayID: r.ID.String(), WaitSeconds: maxWait}))
 		}
 		return out, nil
 	}
@@ -220,10 +221,10 @@ func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt) (*diffOutp
 		out.Reasons = append(out.Reasons, safeQuotes(reason.Text))
 	}
 	if verdict.First != nil && verdict.First.ID != "" {
-		out.Next = append(out.Next, t.call(readTool, readCall{RunID: r.RunID, Focus: verdict.First.ID}))
+		out.Next = append(out.Next, t.CallRead(r.RunID, "", verdict.First.ID))
 	}
 	if i := slices.IndexFunc(attempts, func(a replays.Attempt) bool { return a.Role == replays.Treatment && a.Result != nil }); i >= 0 {
-		out.Next = append(out.Next, t.call(readTool, readCall{RunID: attempts[i].RunID}))
+		out.Next = append(out.Next, t.CallRead(attempts[i].RunID, "", ""))
 	}
 	return out, nil
 }
@@ -235,7 +236,7 @@ func (t *tools) shownAttemptOf(a *replays.Attempt) (shown shownAttempt, cost flo
 		shown.Stop = string(*a.StopReason)
 	}
 	if a.Detail != nil {
-		shown.Error = t.fence(a.RunID, "error", errorTokens, *a.Detail)
+		shown.Error = t.Fence(a.RunID, "error", errorTokens, *a.Detail)
 	}
 	if a.Remedy != nil {
 		shown.Remedy = *a.Remedy

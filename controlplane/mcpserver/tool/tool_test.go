@@ -1,4 +1,4 @@
-package mcpserver
+package tool
 
 import (
 	"math"
