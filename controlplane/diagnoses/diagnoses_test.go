@@ -187,7 +187,7 @@ func TestDiagnosis(t *testing.T) {
 	assert.Equal(t, map[string]int{"quote_not_found": 3, "run_not_sent": 1}, dropped)
 	assert.InDelta(t, (5000+300*10)/1e6, ended.Cost.Usd, 1e-9)
 	assert.EqualValues(t, 5000, *ended.InputTokens)
-	assert.Equal(t, 2, ended.PromptVersion)
+	assert.Equal(t, 3, ended.PromptVersion)
 	assert.NotNil(t, ended.AnsweredBy)
 	assert.NotNil(t, ended.CallRunId)
 

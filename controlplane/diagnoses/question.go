@@ -26,7 +26,7 @@ import (
 //go:embed instructions.md
 var instructions string
 
-const promptVersion = 2
+const promptVersion = 3
 
 const (
 	// viewTokens is how many tokens all views have together, and maxView how many one has. givenTokens is how many tokens of each text are

@@ -79,3 +79,16 @@ func TestApply(t *testing.T) {
 		})
 	}
 }
+
+// TestEditsOfEarlierVersions are shown as they were stored.
+func TestEditsOfEarlierVersions(t *testing.T) {
+	t.Parallel()
+	const stored = `[{"target":{"kind":"tool"},"set":{"tool_error":{"remove":true}}}]`
+	r := row{Edits: stored}
+	f, err := r.finding(nil)
+	require.NoError(t, err)
+	text, err := json.Marshal(f.Candidate.Edits)
+	require.NoError(t, err)
+	assert.JSONEq(t, stored, string(text))
+	assert.True(t, f.Candidate.Edits.Removed())
+}

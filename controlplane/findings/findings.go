@@ -52,7 +52,7 @@ type Candidate struct {
 	// Key is the same for the same candidate of a group.
 	Key string
 	// Edits test it. A candidate without edits cannot be tested by replays.
-	Edits []replay.Edit
+	Edits replay.StoredEdits
 }
 
 // Author is who made something. Both fields are nil for a deleted user.
@@ -267,7 +267,7 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, wanted *Wanted
 		return Finding{}, err
 	}
 	if c.Key == "" {
-		if c.Key, err = c.key(tested.edits); err != nil {
+		if c.Key, err = c.key(tested.edits.List); err != nil {
 			return Finding{}, err
 		}
 	}

@@ -191,15 +191,15 @@ func (s *Service) planPrompt(ctx context.Context, grant access.Grant, f *Finding
 		plan.Version = f.PromptVersion
 		return plan, nil
 	}
-	for i := range f.Candidate.Edits { // a version that was tested is the one to edit further
-		if tested := f.Candidate.Edits[i].Set.Prompt; tested != nil && tested.ID == base.ID.String() {
+	for i := range f.Candidate.Edits.List { // a version that was tested is the one to edit further
+		if tested := f.Candidate.Edits.List[i].Set.Prompt; tested != nil && tested.ID == base.ID.String() {
 			if base, err = s.prompts.Prompt(ctx, grant, Named{ID: &base.ID}, &tested.Version); err != nil {
 				return nil, err //nolint:wrapcheck // it is for the client
 			}
 			plan.Changes = append(plan.Changes, fmt.Sprintf("It is version %d, which was tested.", base.Version))
 		}
 	}
-	changes, leftOut, err := base.apply(f.Candidate.Edits)
+	changes, leftOut, err := base.apply(f.Candidate.Edits.List)
 	if err != nil {
 		return nil, err
 	}

@@ -25,7 +25,7 @@ type Batches interface {
 type Batch struct {
 	ID           uuid.UUID
 	Name, Status string
-	Edits        []replay.Edit
+	Edits        replay.StoredEdits
 	// Outcome is its grader as JSON, nil without one.
 	Outcome json.RawMessage
 	// Verdict is nil before the end.
@@ -73,14 +73,14 @@ func (s *Service) batchesOf(ctx context.Context, in access.Projects, ids []uuid.
 
 // tested is how a candidate is tested.
 type tested struct {
-	edits []replay.Edit
+	edits replay.StoredEdits
 	// text has the edits as JSON, and outcome the grader.
 	text    string
 	outcome *string
 }
 
 // tested returns the edits of a candidate, which are those of its batch: a verdict about other edits says nothing about the candidate.
-func (s *Service) tested(ctx context.Context, in access.Projects, batch *uuid.UUID, edits []replay.Edit) (tested, error) {
+func (s *Service) tested(ctx context.Context, in access.Projects, batch *uuid.UUID, edits replay.StoredEdits) (tested, error) {
 	how := tested{edits: edits}
 	if batch != nil {
 		batches, err := s.batchesOf(ctx, in, []uuid.UUID{*batch})
@@ -91,11 +91,11 @@ func (s *Service) tested(ctx context.Context, in access.Projects, batch *uuid.UU
 		if found == nil {
 			return how, problem.InvalidField("body.batch_id", "is no batch of replays of the project")
 		}
-		same, err := equal(edits, found.Edits)
+		same, err := equal(edits.List, found.Edits.List)
 		switch {
 		case err != nil:
 			return how, err
-		case len(edits) == 0:
+		case len(edits.List) == 0:
 			how.edits = found.Edits
 		case !same:
 			return how, problem.InvalidField("body.batch_id", "is a batch with other edits than the candidate, so that its verdict is not about it")
@@ -103,9 +103,6 @@ func (s *Service) tested(ctx context.Context, in access.Projects, batch *uuid.UU
 		if len(found.Outcome) > 0 {
 			how.outcome = new(string(found.Outcome))
 		}
-	}
-	if how.edits == nil {
-		how.edits = []replay.Edit{}
 	}
 	text, err := json.Marshal(how.edits)
 	if err != nil {

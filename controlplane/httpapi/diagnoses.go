@@ -150,6 +150,10 @@ func claimOf(d *diagnoses.Diagnosis, i int, c *diagnoses.Claim) (contract.Diagno
 	if c.Edit == nil {
 		return claim, nil
 	}
+	if c.Edit.Set.IsEmpty() { // of an earlier version
+		claim.WhyNoEdit = new("What the model's edit sets is no longer offered.")
+		return claim, nil
+	}
 	edit, err := json.Marshal(c.Edit)
 	if err != nil {
 		return claim, fmt.Errorf("encode an edit: %w", err)

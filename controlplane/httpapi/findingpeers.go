@@ -48,7 +48,7 @@ func (p PeersOfFindings) Batches(ctx context.Context, in access.Projects, ids []
 		if err != nil {
 			return nil, err
 		}
-		batches[i] = findings.Batch{ID: b.ID, Name: b.Name, Status: string(b.Status), Edits: config.Edits.List, Outcome: config.Outcome}
+		batches[i] = findings.Batch{ID: b.ID, Name: b.Name, Status: string(b.Status), Edits: config.Edits, Outcome: config.Outcome}
 		if result == nil {
 			continue
 		}

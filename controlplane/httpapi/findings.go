@@ -9,6 +9,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/findings"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
+	"github.com/looptrace/looptrace/internal/replay"
 )
 
 type findingHandlers struct {
@@ -43,7 +44,7 @@ func (h findingHandlers) CreateFinding(ctx context.Context, req contract.CreateF
 	}
 	created, err := h.findings.Create(ctx, grantOf(ctx), &findings.Wanted{
 		Fingerprint: body.Fingerprint, BatchID: body.BatchId, Status: findings.Status(valueOf(body.Status, contract.FindingStatusOpen)), Note: valueOf(body.Note, ""),
-		Candidate: findings.Candidate{Kind: string(body.Candidate.Kind), Title: body.Candidate.Title, Key: valueOf(body.Candidate.Key, ""), Edits: edits},
+		Candidate: findings.Candidate{Kind: string(body.Candidate.Kind), Title: body.Candidate.Title, Key: valueOf(body.Candidate.Key, ""), Edits: replay.StoredEdits{List: edits}},
 	})
 	if err != nil {
 		return nil, err
@@ -128,7 +129,7 @@ func (h findingHandlers) PromoteFinding(ctx context.Context, req contract.Promot
 func findingOf(f *findings.Finding) (contract.Finding, error) {
 	answer := contract.Finding{
 		Id: f.ID, ProjectId: f.ProjectID, Fingerprint: f.Fingerprint, Status: contract.FindingStatus(f.Status), AgreesWithVerdict: f.Agrees(), Note: f.Note,
-		Candidate: contract.FindingCandidate{Kind: contract.CandidateKind(f.Candidate.Kind), Title: f.Candidate.Title, Key: f.Candidate.Key, Edits: []contract.ReplayEdit{}},
+		Candidate: contract.FindingCandidate{Kind: contract.CandidateKind(f.Candidate.Kind), Title: f.Candidate.Title, Key: f.Candidate.Key, Edits: []contract.ReplayStoredEdit{}},
 		CreatedBy: contract.Author{Email: f.CreatedBy.Email, Key: f.CreatedBy.Key}, CreatedAt: f.CreatedAt.UTC(),
 		ChangedBy: contract.Author{Email: f.ChangedBy.Email, Key: f.ChangedBy.Key}, ChangedAt: f.ChangedAt.UTC(), Revision: f.Revision,
 	}

@@ -62,7 +62,7 @@ type BatchConfig struct {
 	Executor     replay.Executor              `json:"executor"`
 	ProviderID   *uuid.UUID                   `json:"provider_id"`
 	ProviderName string                       `json:"provider_name"`
-	Edits        Edits                        `json:"edits"`
+	Edits        replay.StoredEdits           `json:"edits"`
 	Texts        []string                     `json:"texts"`
 	Tools        map[string]replay.ToolPolicy `json:"tools"`
 	Outcome      json.RawMessage              `json:"outcome,omitempty"`
@@ -287,7 +287,7 @@ func (s *Service) ExtendBatch(ctx context.Context, grant access.Grant, id uuid.U
 		if err != nil {
 			return err
 		}
-		if err := config.Edits.known(); err != nil {
+		if err := known(config.Edits); err != nil {
 			return err
 		}
 		controls, treatments, err := more.counts(b.Controls, b.Treatments, config.Executor)

@@ -138,7 +138,7 @@ func (s *Service) planBatch(ctx context.Context, grant access.Grant, n *WantedBa
 		return nil, err
 	}
 	p.config = BatchConfig{
-		Executor: n.Replay.Executor, Edits: Edits{List: n.Replay.Edits}, Texts: p.Texts, Tools: n.Replay.Tools, Outcome: n.Replay.Outcome, RunFilter: n.FilterText, Matched: p.Matched,
+		Executor: n.Replay.Executor, Edits: replay.StoredEdits{List: n.Replay.Edits}, Texts: p.Texts, Tools: n.Replay.Tools, Outcome: n.Replay.Outcome, RunFilter: n.FilterText, Matched: p.Matched,
 		ProviderID: n.Replay.Provider,
 	}
 	planned, err := s.planMembers(ctx, in, n, p.runs, look)

@@ -24,8 +24,8 @@ type Config struct {
 	ProviderID   *uuid.UUID `json:"provider_id"`
 	ProviderName string     `json:"provider_name"`
 	// Edits have the messages of prompts. Texts says in words what each changes.
-	Edits Edits    `json:"edits"`
-	Texts []string `json:"texts"`
+	Edits replay.StoredEdits `json:"edits"`
+	Texts []string           `json:"texts"`
 	// EditHash and ForkSpanID are those of the checked edits.
 	EditHash   string `json:"edit_hash"`
 	ForkSpanID string `json:"fork_span_id"`
@@ -40,32 +40,12 @@ type Config struct {
 	ControlKey string `json:"control_key"`
 }
 
-// Edits are what is changed. They are written as they were stored: those of earlier versions may set what no edit can set any more.
-type Edits struct {
-	List   []replay.Edit
-	stored json.RawMessage
-}
-
-// MarshalJSON writes a list.
-func (e Edits) MarshalJSON() ([]byte, error) {
-	if e.stored != nil {
-		return e.stored, nil
-	}
-	return json.Marshal(e.List) //nolint:wrapcheck // edits always encode
-}
-
-// UnmarshalJSON reads a list.
-func (e *Edits) UnmarshalJSON(text []byte) error {
-	e.stored = slices.Clone(text)
-	return json.Unmarshal(text, &e.List) //nolint:wrapcheck // the caller says what it reads
-}
-
 // errRemovedEdit refuses more attempts with an edit of an earlier version.
 var errRemovedEdit = &problem.Error{Kind: problem.Conflict, Code: "edit_removed", Detail: "An edit of it sets what can no longer be set. Its results stay. Make a new replay with another edit."}
 
 // known refuses edits that set nothing that this version knows.
-func (e Edits) known() error {
-	if slices.ContainsFunc(e.List, func(e replay.Edit) bool { return e.Set.IsEmpty() }) {
+func known(edits replay.StoredEdits) error {
+	if edits.Removed() {
 		return errRemovedEdit
 	}
 	return nil

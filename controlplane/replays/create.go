@@ -142,12 +142,8 @@ func describe(edit *replay.Edit, of string) string {
 		return "Another answer in " + of
 	case len(set.ToolSchema) > 0:
 		return "Another tool definition in " + of
-	case set.Resample:
-		return "The same request again in " + of
 	case len(set.ToolResult) > 0:
 		return fmt.Sprintf("Result %s of %s", quote(string(set.ToolResult)), of)
-	case set.ToolError != nil && set.ToolError.Remove:
-		return "Without the error of " + of
 	case set.ToolError != nil:
 		return fmt.Sprintf("Error “%s” of %s", quote(set.ToolError.Message), of)
 	case set.TimeoutMS != nil:

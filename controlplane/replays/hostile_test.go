@@ -27,7 +27,7 @@ func TestHostileReplays(t *testing.T) {
 	edit := func(target, set string) string { return `"edits":[{"target":` + target + `,"set":` + set + `}]` }
 	for _, c := range []struct{ members, location, says string }{
 		{edit(`{"kind":"tool","name":"`+strings.Repeat("n", 201)+`"}`, `{"tool_result":1}`), "body.edits[0].target.name", "at most 200 characters"},
-		{edit(`{"span_id":"x"}`, `{"resample":true}`), "body.edits[0].target.span_id", "must match ^[0-9a-f]{16}$"},
+		{edit(`{"span_id":"x"}`, `{"model":"m"}`), "body.edits[0].target.span_id", "must match ^[0-9a-f]{16}$"},
 		{edit(`{"kind":"frame"}`, `{"model":"m"}`), "body.edits[0].target.kind", "must be one of model, tool, agent"},
 		{edit(`{"name":"x"}`, `{"model":"m"}`), "body.edits[0].target.kind", "is required"},
 		{edit(`"every"`, `{"model":"m"}`), "body.edits[0].target", "must be one of all"},
@@ -37,7 +37,7 @@ func TestHostileReplays(t *testing.T) {
 		{edit(`"all"`, `{"params":{"temperature":1e999}}`), "body.edits[0].set.params.temperature", "cannot be sent"},
 		{edit(model, `{"timeout_ms":9223372036854775808}`), "body.edits[0].set.timeout_ms", "at most 86400000"},
 		{edit(model, `{"messages":[`+strings.Repeat(`{"role":"user","content":"x"},`, 2000)+`{"role":"user","content":"x"}]}`), "body.edits[0].set.messages", "at most 2000 items"},
-		{edit(model, `{"model":"m","resample":true}`), "body.edits[0].set", "at most 1 members"},
+		{edit(model, `{"model":"m","system_prompt":"s"}`), "body.edits[0].set", "at most 1 members"},
 		{edit(tool, `{"tool_result":1}`) + `,"controls":-1`, "body.controls", "at least 0"},
 		{`"edits":[],"max_cost_usd":1e-300`, "body.max_cost_usd", "at least 0.000001"},
 		{`"edits":[],"name":"a\u001b[31m"`, "body.name", "control characters"},

@@ -110,7 +110,7 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 		p.Texts = append(p.Texts, describe(&checked.Edits[i], stepsOf(recording, checked.Targets[i])))
 	}
 	p.config = Config{
-		Executor: p.Executor, Edits: Edits{List: checked.Edits}, Texts: p.Texts, EditHash: checked.Hash, ForkSpanID: p.fork(checked), Recording: hashOf(recording), Tools: n.Tools, Outcome: n.Outcome,
+		Executor: p.Executor, Edits: replay.StoredEdits{List: checked.Edits}, Texts: p.Texts, EditHash: checked.Hash, ForkSpanID: p.fork(checked), Recording: hashOf(recording), Tools: n.Tools, Outcome: n.Outcome,
 	}
 	if p.Executor == replay.ExecutorCassette { // nothing varies: one attempt of each is all there is to know
 		p.Controls, p.Treatments = min(p.Controls, 1), 1

@@ -340,7 +340,7 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		if err != nil {
 			return err
 		}
-		if err := config.Edits.known(); err != nil {
+		if err := known(config.Edits); err != nil {
 			return err
 		}
 		controls, treatments, err := more.counts(r.Controls, r.Treatments, config.Executor)

@@ -65,7 +65,6 @@ func (r *Recording) Check(edits []Edit, path string) (*Checked, error) {
 		}
 		c.checked.Structural = c.checked.Structural && edit.Set.structural()
 	}
-	c.removedErrors()
 	if len(c.fields) > 0 {
 		return nil, problem.InvalidFields(c.fields...)
 	}
@@ -82,7 +81,7 @@ func (c *checker) edit(i int, edit *Edit) []int {
 	field, more := edit.Set.field()
 	switch {
 	case field == "":
-		c.wrong(at+".set", "sets nothing: give one of model, params, system_prompt, prompt, messages, response, tool_schema, resample, tool_result, "+
+		c.wrong(at+".set", "sets nothing: give one of model, params, system_prompt, prompt, messages, response, tool_schema, tool_result, "+
 			"tool_error, timeout_ms, retries and input.")
 		return nil
 	case more:
@@ -159,7 +158,7 @@ func (c *checker) targets(at string, edit *Edit, field string) []int {
 // inWords are what edits set, as people say it.
 var inWords = map[string]string{
 	"model": "another model", "params": "parameters", "system_prompt": "a system prompt", "prompt": "a prompt", "messages": "all messages",
-	"response": "an answer", "tool_schema": "a tool definition", "resample": "a new answer", "tool_result": "a result", "tool_error": "an error", "timeout_ms": "a timeout",
+	"response": "an answer", "tool_schema": "a tool definition", "tool_result": "a result", "tool_error": "an error", "timeout_ms": "a timeout",
 	"retries": "a number of retries", "input": "an input",
 }
 
@@ -263,27 +262,4 @@ func (r *Recording) firstUser(messages []json.RawMessage) int {
 		m := r.cache[string(raw)]
 		return m != nil && m.role == roleUser
 	})
-}
-
-// removedErrors checks that a call whose error is removed has a result.
-func (c *checker) removedErrors() {
-	for step, edits := range c.checked.byStep {
-		removed, result := -1, false
-		for _, i := range edits {
-			set := &c.checked.Edits[i].Set
-			if set.ToolError != nil && set.ToolError.Remove {
-				removed = i
-			}
-			result = result || len(set.ToolResult) > 0
-		}
-		if removed < 0 {
-			continue
-		}
-		at := fmt.Sprintf("[%d].set.tool_error.remove", removed)
-		if !c.recording.Steps[step].failed() {
-			c.wrong(at, "has nothing to remove: %s did not fail.", c.step(step))
-		} else if !result {
-			c.wrong(at, "needs a result in the place of the error: add an edit that sets the result of %s.", c.step(step))
-		}
-	}
 }

@@ -37,8 +37,8 @@ func (c *checker) value(at string, s *Set) {
 		c.tool(at, s.ToolSchema)
 	case len(s.ToolResult) > 0 && !json.Valid(s.ToolResult):
 		c.wrong(at, "is no JSON: give a string or another JSON value.")
-	case s.ToolError != nil:
-		c.toolError(at, s.ToolError)
+	case s.ToolError != nil && *s.ToolError == ToolError{}:
+		c.wrong(at, "is empty: give a type, a message or both.")
 	case s.TimeoutMS != nil:
 		c.number(at, *s.TimeoutMS, 1, maxMS)
 	case s.Retries != nil:
@@ -51,15 +51,6 @@ func (c *checker) value(at string, s *Set) {
 func (c *checker) number(at string, n, least, most int64) {
 	if n < least || n > most {
 		c.wrong(at, "must be from %d to %d.", least, most)
-	}
-}
-
-func (c *checker) toolError(at string, e *ToolError) {
-	switch {
-	case e.Remove && (e.Type != "" || e.Message != ""):
-		c.wrong(at, "removes an error and has one: leave out remove, or type and message.")
-	case !e.Remove && e.Type == "" && e.Message == "":
-		c.wrong(at, "is empty: give a type, a message or both.")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/looptrace/looptrace/internal/jsontext"
 )
@@ -47,14 +48,12 @@ type Set struct {
 	Response json.RawMessage `json:"response,omitempty"`
 	// ToolSchema replaces the definition of the tool of the same name, or adds it: {"type": "function", "function": {…}}.
 	ToolSchema json.RawMessage `json:"tool_schema,omitempty"`
-	// Resample asks the model again at one step, with the recorded request.
-	Resample bool `json:"resample,omitempty"`
 
 	// Of tool calls.
 
 	// ToolResult is the text that takes the place of the result. A JSON value that is no string is used as its text.
 	ToolResult json.RawMessage `json:"tool_result,omitempty"`
-	// ToolError lets the call fail, or not: see ToolError.
+	// ToolError lets the call fail.
 	ToolError *ToolError `json:"tool_error,omitempty"`
 
 	// Of model calls and tool calls, decided by the recorded durations.
@@ -65,6 +64,34 @@ type Set struct {
 	// Of the run: Input is the text that takes the place of the first user message of each loop that begins with the same text
 	// as the first one. The target is "all".
 	Input *string `json:"input,omitempty"`
+}
+
+// StoredEdits are edits that are written as they were stored: those of earlier versions may set what no edit can set any more.
+type StoredEdits struct {
+	List   []Edit
+	stored json.RawMessage
+}
+
+// MarshalJSON writes a list.
+func (e StoredEdits) MarshalJSON() ([]byte, error) {
+	if e.stored != nil {
+		return e.stored, nil
+	}
+	if e.List == nil {
+		return []byte("[]"), nil
+	}
+	return json.Marshal(e.List) //nolint:wrapcheck // edits always encode
+}
+
+// UnmarshalJSON reads a list.
+func (e *StoredEdits) UnmarshalJSON(text []byte) error {
+	e.stored = slices.Clone(text)
+	return json.Unmarshal(text, &e.List) //nolint:wrapcheck // the caller says what it reads
+}
+
+// Removed reports whether an edit sets only what an earlier version knew.
+func (e StoredEdits) Removed() bool {
+	return slices.ContainsFunc(e.List, func(e Edit) bool { return e.Set.IsEmpty() })
 }
 
 // Prompt is a version of a prompt, rendered by the caller.
@@ -81,11 +108,10 @@ type Prompt struct {
 	Model string `json:"model,omitempty"`
 }
 
-// ToolError is how a tool call fails. With Remove, a recorded error is taken away: the result must be set by another edit.
+// ToolError is how a tool call fails.
 type ToolError struct {
 	Type    string `json:"type,omitempty"`
 	Message string `json:"message,omitempty"`
-	Remove  bool   `json:"remove,omitempty"`
 }
 
 // Checked are edits that fit a recording.
@@ -167,7 +193,7 @@ var errEdits = errors.New("the edits are not JSON")
 // IsEmpty reports whether an edit sets nothing, as one that sets what an earlier version knew.
 func (s *Set) IsEmpty() bool {
 	name, _ := s.field()
-	return name == ""
+	return name == "" || s.ToolError != nil && *s.ToolError == ToolError{}
 }
 
 // field names what an edit sets, "" for nothing. more reports that it sets several things.
@@ -183,7 +209,6 @@ func (s *Set) field() (name string, more bool) {
 		{"messages", s.Messages != nil},
 		{"response", len(s.Response) > 0},
 		{"tool_schema", len(s.ToolSchema) > 0},
-		{"resample", s.Resample},
 		{"tool_result", len(s.ToolResult) > 0},
 		{"tool_error", s.ToolError != nil},
 		{"timeout_ms", s.TimeoutMS != nil},
@@ -225,5 +250,5 @@ func (e *Edit) kinds() []Kind {
 
 // single reports whether the edit changes one step only.
 func (s *Set) single() bool {
-	return s.Messages != nil || len(s.Response) > 0 || s.Resample || len(s.ToolResult) > 0
+	return s.Messages != nil || len(s.Response) > 0 || len(s.ToolResult) > 0
 }

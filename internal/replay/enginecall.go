@@ -144,9 +144,8 @@ func (e *engine) respond(ctx context.Context, step *AttemptStep, base, i int, re
 		if e.stop != nil {
 			return nil, nil
 		}
-		resample := e.hasEdit(i, func(s *Set) bool { return s.Resample })
 		recorded := e.Steps[i].Model
-		if e.options.Executor == ExecutorCassette && !resample && name == e.requests[i].request {
+		if e.options.Executor == ExecutorCassette && name == e.requests[i].request {
 			step.Source, step.Tier = SourceServed, TierHit
 			e.fate(i, FateServed, "")
 			if recorded.Response == nil && !e.Steps[i].failed() {
@@ -155,11 +154,6 @@ func (e *engine) respond(ctx context.Context, step *AttemptStep, base, i int, re
 				return nil, nil
 			}
 			return recorded.Response, nil
-		}
-		if e.options.Executor == ExecutorCassette && resample {
-			e.fate(i, FateUnknown, "The model must be asked again.")
-			e.end(reissued, i)
-			return nil, nil
 		}
 	}
 	if e.options.Executor == ExecutorCassette {

@@ -27,7 +27,7 @@ func (e *engine) outcomeOf(i int) (out outcome) {
 		switch {
 		case len(set.ToolResult) > 0:
 			return outcome{text: jsontext.Text(set.ToolResult), status: runmodel.StatusOK, set: true}
-		case set.ToolError != nil && !set.ToolError.Remove:
+		case set.ToolError != nil:
 			out = outcome{
 				text: errorText(set.ToolError.Type, set.ToolError.Message), status: runmodel.StatusError, kind: set.ToolError.Type, error: set.ToolError.Message, set: true,
 			}

@@ -27,7 +27,7 @@ func inventEdits(random *rand.Rand, r *Recording) []Edit {
 			sets = append(sets, Set{ToolResult: jsontext.MustEncode(*step.Tool.Result)})
 		}
 	} else {
-		sets = append(sets, Set{Resample: true}, Set{Model: new("other")}, Set{Model: new(step.Model.Request.Model)}, Set{Response: message("assistant", "Quite another answer.")},
+		sets = append(sets, Set{Model: new("other")}, Set{Model: new(step.Model.Request.Model)}, Set{Response: message("assistant", "Quite another answer.")},
 			Set{Response: step.Model.Response.Message})
 	}
 	return []Edit{{Target: Target{SpanID: step.SpanID}, Set: sets[random.IntN(len(sets))]}}

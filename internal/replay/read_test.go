@@ -294,7 +294,7 @@ func TestHandOff(t *testing.T) {
 	r := b.read()
 	require.Len(t, r.Loops, 1)
 	require.Equal(t, LevelFull, r.Replayability.Level)
-	edits := `[{"target":{"span_id":"` + b.id(first[0]) + `"},"set":{"resample":true}}]`
+	edits := `[{"target":{"span_id":"` + b.id(first[0]) + `"},"set":{"model":"m2"}}]`
 	same := assistant(t, "", []call{{name: "transfer_to_refunds", arguments: `{}`}}, []string{"x"})
 	s := &script{answers: []json.RawMessage{same, assistant(t, "Done.", nil, nil)}}
 	attempt := run(t, r, edits, Options{}, s)

@@ -131,7 +131,6 @@ func TestEdits(t *testing.T) {
 			q.Tools[0] = json.RawMessage(`{"type":"function","function":{"name":"weather","description":"New."}}`)
 		}},
 		{"input", `[{"target":"all","set":{"input":"Weather in Bonn?"}}]`, func(q *Request) { q.Messages[1] = message("user", "Weather in Bonn?") }},
-		{"resample", `[{"target":` + last + `,"set":{"resample":true}}]`, func(*Request) {}},
 	} {
 		s := &script{answers: []json.RawMessage{assistant(t, "Done.", nil, nil)}}
 		attempt := run(t, r, test.edits, Options{}, s)
@@ -192,7 +191,7 @@ func TestMoreAndFewerCalls(t *testing.T) {
 	t.Parallel()
 	b, models, _ := weather(t)
 	r := b.read()
-	edits := `[{"target":{"span_id":"` + b.id(models[2]) + `"},"set":{"resample":true}}]`
+	edits := `[{"target":{"span_id":"` + b.id(models[2]) + `"},"set":{"model":"m2"}}]`
 	again := func(id string) json.RawMessage {
 		return assistant(t, "", []call{{name: "weather", arguments: `{"city":"Paris"}`}}, []string{id})
 	}
@@ -219,7 +218,7 @@ func TestMoreAndFewerCalls(t *testing.T) {
 	}}, s)
 	assert.Equal(t, StopMaxCost, attempt.Stop.Reason)
 
-	early := `[{"target":{"span_id":"` + b.id(models[0]) + `"},"set":{"resample":true}}]`
+	early := `[{"target":{"span_id":"` + b.id(models[0]) + `"},"set":{"model":"m2"}}]`
 	attempt = run(t, r, early, Options{}, &script{answers: []json.RawMessage{assistant(t, "No.", nil, nil)}})
 	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
 	assert.Equal(t, map[string]int{"reissued": 1, "not_reached": 4}, attempt.Exposure)
@@ -394,7 +393,7 @@ func TestNested(t *testing.T) {
 	assert.Equal(t, "copied expert", sources(attempt)[2])
 
 	// An edit above takes the tool with what is below it.
-	attempt = run(t, r, `[{"target":{"span_id":"`+b.id(outer[0])+`"},"set":{"resample":true}}]`, Options{}, &script{answers: []json.RawMessage{
+	attempt = run(t, r, `[{"target":{"span_id":"`+b.id(outer[0])+`"},"set":{"model":"m2"}}]`, Options{}, &script{answers: []json.RawMessage{
 		assistant(t, "", []call{{name: "expert", arguments: `{"question":"capital of Peru"}`}}, []string{"x"}), assistant(t, "Lima.", nil, nil),
 	}})
 	assert.Equal(t, []string{"reissued chat gpt-5", "served expert", "copied chat gpt-5", "reissued chat gpt-5"}, sources(attempt))

@@ -26,7 +26,6 @@ const (
 
 var (
 	unansweredRequest = ending{StopMiss, "The recording has the request to the model, but not its answer.", record}
-	reissued          = ending{StopMiss, "The edit asks the model again, and this replay calls no model.", callModels}
 	otherRequest      = ending{StopMiss, "The request to the model is not the recorded one, and this replay calls no model.", callModels}
 	modelTimedOut     = ending{
 		StopModelError, "The call of the model times out, and the recording does not say what the program does then.", "Choose a longer timeout, or edit another step.",

@@ -2223,36 +2223,6 @@ func (e ReplayRole) Valid() bool {
 	}
 }
 
-// Defines values for ReplaySetResample.
-const (
-	ReplaySetResampleTrue ReplaySetResample = true
-)
-
-// Valid indicates whether the value is a known member of the ReplaySetResample enum.
-func (e ReplaySetResample) Valid() bool {
-	switch e {
-	case ReplaySetResampleTrue:
-		return true
-	default:
-		return false
-	}
-}
-
-// Defines values for ReplaySetToolErrorRemove.
-const (
-	ReplaySetToolErrorRemoveTrue ReplaySetToolErrorRemove = true
-)
-
-// Valid indicates whether the value is a known member of the ReplaySetToolErrorRemove enum.
-func (e ReplaySetToolErrorRemove) Valid() bool {
-	switch e {
-	case ReplaySetToolErrorRemoveTrue:
-		return true
-	default:
-		return false
-	}
-}
-
 // Defines values for ReplaySetMember.
 const (
 	ReplaySetMemberInput        ReplaySetMember = "input"
@@ -6416,8 +6386,8 @@ type FindingBatch struct {
 // FindingCandidate defines model for FindingCandidate.
 type FindingCandidate struct {
 	// Edits Empty for a candidate that replays cannot test.
-	Edits []ReplayEdit `json:"edits"`
-	Key   string       `json:"key"`
+	Edits []ReplayStoredEdit `json:"edits"`
+	Key   string             `json:"key"`
 
 	// Kind What a candidate is about. `order` is a tool called without another one before, `attribute` a name, tag or metadata entry, `diagnosis` what a model
 	// or a person holds. `other` is an edit of another kind, in findings only.
@@ -9575,11 +9545,10 @@ type ReplayRole string
 
 // ReplaySet One change:
 //
-//   - of model calls: `model`, `params`, `system_prompt`, `messages`, `prompt`, `tool_schema`, `response` (it forces a decision),
-//     `resample` (it sends the same request again),
-//   - of tool calls: `tool_result`, `tool_error`,
-//   - of either: `timeout_ms`, `retries`,
-//   - of the run: `input`, with the target `all`.
+// - of model calls: `model`, `params`, `system_prompt`, `messages`, `prompt`, `tool_schema`, `response` (it forces a decision),
+// - of tool calls: `tool_result`, `tool_error`,
+// - of either: `timeout_ms`, `retries`,
+// - of the run: `input`, with the target `all`.
 type ReplaySet struct {
 	// Input The text in place of the first message of the user. The target is `all`.
 	Input    *string          `json:"input,omitempty"`
@@ -9590,8 +9559,7 @@ type ReplaySet struct {
 	Params *map[string]interface{} `json:"params,omitempty"`
 
 	// Prompt The messages of a version of a prompt. Its system messages replace those of the request; other ones replace the messages up to the first answer.
-	Prompt   *ReplayPrompt      `json:"prompt,omitempty"`
-	Resample *ReplaySetResample `json:"resample,omitempty"`
+	Prompt *ReplayPrompt `json:"prompt,omitempty"`
 
 	// Response A message as in OpenAI's chat completions: `role` (`system`, `developer`, `user`, `assistant` or `tool`), `content` (text, or a
 	// list of parts), `name`, `tool_calls`, `tool_call_id`. Text, and the text and image URLs of parts, are templates. Or
@@ -9602,10 +9570,7 @@ type ReplaySet struct {
 	TimeoutMs    *int64         `json:"timeout_ms,omitempty"`
 	ToolError    *struct {
 		Message *string `json:"message,omitempty"`
-
-		// Remove The recorded error did not happen: another edit says the result.
-		Remove *ReplaySetToolErrorRemove `json:"remove,omitempty"`
-		Type   *string                   `json:"type,omitempty"`
+		Type    *string `json:"type,omitempty"`
 	} `json:"tool_error,omitempty"`
 
 	// ToolResult Any JSON value.
@@ -9615,13 +9580,7 @@ type ReplaySet struct {
 	ToolSchema *map[string]interface{} `json:"tool_schema,omitempty"`
 }
 
-// ReplaySetResample defines model for ReplaySet.Resample.
-type ReplaySetResample bool
-
-// ReplaySetToolErrorRemove The recorded error did not happen: another edit says the result.
-type ReplaySetToolErrorRemove bool
-
-// ReplaySetMember The member of `ReplaySet` that is set. `message` and `latency_ms` are only of replays of earlier versions.
+// ReplaySetMember The member of `ReplaySet` that is set. `message`, `resample` and `latency_ms` are only of replays of earlier versions.
 type ReplaySetMember string
 
 // ReplaySide defines model for ReplaySide.

@@ -94,7 +94,6 @@ var examples = map[string]string{
 	"messages":      `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"messages":[{"role":"user","content":"Hello"}]}}`,
 	"response":      `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"response":{"role":"assistant","content":"Hello"}}}`,
 	"tool_schema":   `{"target":"all","set":{"tool_schema":{"type":"function","function":{"name":"find","parameters":{"type":"object"}}}}}`,
-	"resample":      `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"resample":true}}`,
 	"tool_result":   `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"tool_result":{"found":true}}}`,
 	"tool_error":    `{"target":{"span_id":"00f067aa0ba902b7"},"set":{"tool_error":{"type":"timeout","message":"too slow"}}}`,
 	"timeout_ms":    `{"target":{"kind":"tool","name":"find"},"set":{"timeout_ms":5000}}`,

@@ -7184,7 +7184,7 @@ export interface components {
             title: string;
             key: string;
             /** @description Empty for a candidate that replays cannot test. */
-            edits: components["schemas"]["ReplayEdit"][];
+            edits: components["schemas"]["ReplayStoredEdit"][];
         };
         FindingCreate: {
             /** Format: uuid */
@@ -10126,7 +10126,6 @@ export interface components {
          * @description One change:
          *
          *     - of model calls: `model`, `params`, `system_prompt`, `messages`, `prompt`, `tool_schema`, `response` (it forces a decision),
-         *       `resample` (it sends the same request again),
          *     - of tool calls: `tool_result`, `tool_error`,
          *     - of either: `timeout_ms`, `retries`,
          *     - of the run: `input`, with the target `all`.
@@ -10146,11 +10145,6 @@ export interface components {
             tool_error?: {
                 type?: string;
                 message?: string;
-                /**
-                 * @description The recorded error did not happen: another edit says the result.
-                 * @enum {boolean}
-                 */
-                remove?: true;
             };
             /** @description The definition of a tool, in place of that of the same name: `{"type": "function", "function": {…}}`. */
             tool_schema?: {
@@ -10162,8 +10156,6 @@ export interface components {
             retries?: number;
             /** @description The text in place of the first message of the user. The target is `all`. */
             input?: string;
-            /** @enum {boolean} */
-            resample?: true;
         };
         ReplayPrompt: {
             prompt: components["schemas"]["CompletionPrompt"];
@@ -10178,7 +10170,7 @@ export interface components {
         /** @description A `ReplayEdit` as it was stored. */
         ReplayStoredEdit: {
             target: components["schemas"]["ReplayTarget"];
-            /** @description A `ReplaySet`, or what it was in an earlier version. */
+            /** @description A `ReplaySet`, or what it was in an earlier version and is no longer offered. */
             set: {
                 [key: string]: unknown;
             };
@@ -10407,7 +10399,7 @@ export interface components {
             set: components["schemas"]["ReplaySetMember"];
         };
         /**
-         * @description The member of `ReplaySet` that is set. `message` and `latency_ms` are only of replays of earlier versions.
+         * @description The member of `ReplaySet` that is set. `message`, `resample` and `latency_ms` are only of replays of earlier versions.
          * @enum {string}
          */
         ReplaySetMember: "model" | "params" | "system_prompt" | "messages" | "message" | "prompt" | "tool_schema" | "response" | "resample" | "tool_result" | "tool_error" | "timeout_ms" | "retries" | "latency_ms" | "input";

@@ -24,9 +24,9 @@ describe("editText", () => {
       what: "timeout ms of calls of find",
       value: "500",
     });
-    expect(editText({ target: { kind: "tool" }, set: { tool_error: { remove: true } } })).toEqual({
+    expect(editText({ target: { kind: "tool" }, set: { tool_error: { type: "Down" } } })).toEqual({
       what: "tool error of all tool calls",
-      value: '{"remove":true}',
+      value: '{"type":"Down"}',
     });
   });
   it("knows which edits fit other runs", () => {

@@ -12,7 +12,7 @@ describe("candidateOf", () => {
       kind: "instructions",
       title: "The system message is the cause",
     });
-    expect(candidateOf([edit({ tool_result: 1 }), edit({ tool_error: { remove: true } })]).kind).toBe(
+    expect(candidateOf([edit({ tool_result: 1 }), edit({ tool_error: { type: "Down" } })]).kind).toBe(
       "tool_result",
     );
   });

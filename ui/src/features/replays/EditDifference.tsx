@@ -49,7 +49,6 @@ export function EditDifference({ edit, steps, recorded }: Props) {
       const before = [...definitionsOf(recorded).values()].find((one) => sameTool(one, edit.schema));
       return before && edit.schema !== null ? <Texts before={before} after={edit.schema} /> : null;
     }
-    case "resample":
     case "prompt":
       return null;
     default: {

@@ -1,4 +1,4 @@
-import { Autocomplete, Checkbox, NumberInput, Select, TextInput } from "@mantine/core";
+import { Autocomplete, NumberInput, Select, TextInput } from "@mantine/core";
 import { useMemo } from "react";
 import { useProviderModels } from "@/api/providers";
 import { Code } from "@/components/Code";
@@ -81,8 +81,6 @@ export function EditValue(props: Props) {
     case "messages":
     case "response":
       return <MessageFields {...props} change={change} />;
-    case "resample":
-      return null;
     case "tool_schema":
       return <SchemaField {...props} change={change} />;
     case "tool_error":
@@ -93,7 +91,6 @@ export function EditValue(props: Props) {
             label="Type"
             placeholder="TimeoutError"
             maxLength={200}
-            disabled={edit.removesError}
             value={edit.errorType}
             onChange={(event) => change({ errorType: event.currentTarget.value })}
           />
@@ -101,19 +98,9 @@ export function EditValue(props: Props) {
             size="xs"
             label="Message"
             placeholder="The service does not answer."
-            disabled={edit.removesError}
             value={edit.errorMessage}
             onChange={(event) => change({ errorMessage: event.currentTarget.value })}
           />
-          {(recorded.span?.error || edit.removesError) && (
-            <Checkbox
-              size="xs"
-              label="The recorded error did not happen"
-              description="Another edit sets the result."
-              checked={edit.removesError}
-              onChange={(event) => change({ removesError: event.currentTarget.checked })}
-            />
-          )}
         </div>
       );
     case "timeout_ms":

@@ -4,6 +4,7 @@ import { Fact, FactList } from "@/components/Fact";
 import { formatCount } from "@/components/format";
 import { graderType } from "@/components/graders/graderTypes";
 import classes from "./Evidence.module.css";
+import { isOffered } from "./edits";
 import { ON_MISS } from "./ToolPolicies";
 
 /** What a replay edits, and how it runs. */
@@ -72,6 +73,7 @@ export function EditsShown({ edits, texts }: { edits: Replay["edits"]; texts: re
       data-testid="edit-shown"
     >
       <h2>{texts[index] ?? `Edit ${index + 1}`}</h2>
+      {!isOffered(edit.set) && <p className={shared.lead}>This edit is no longer offered.</p>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a scrolling region must be reachable by keyboard */}
       <pre className={classes.pre} tabIndex={0}>
         {setText(edit.set)}

@@ -6,6 +6,7 @@ import {
   changesOf,
   type EditDraft,
   givenEdit,
+  isOffered,
   newEdit,
   readTarget,
   sharedTargetsOf,
@@ -153,9 +154,6 @@ describe("readEdit", () => {
       tool_error: { type: "Timeout" },
     });
     expect(read({ change: "tool_error" }).edit).toBeNull();
-    expect(read({ change: "tool_error", removesError: true }).edit?.set).toEqual({
-      tool_error: { remove: true },
-    });
   });
   it("reads JSON", () => {
     const prompt = { id: "p", name: "triage", version: 3 };
@@ -168,6 +166,15 @@ describe("readEdit", () => {
     expect(read({ change: "tool_schema", schema: "{}" }).edit?.set).toEqual({ tool_schema: {} });
     expect(read({ change: "tool_schema", schema: "x" }).edit).toBeNull();
   });
+});
+
+describe("isOffered", () => {
+  it.each([
+    [{ tool_error: { type: "Down" } }, true],
+    [{ tool_error: { remove: true } }, false],
+    [{ resample: true }, false],
+    [{ latency_ms: 5 }, false],
+  ])("%j", (set, want) => expect(isOffered(set)).toBe(want));
 });
 
 describe("recordedText", () => {

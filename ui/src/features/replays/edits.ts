@@ -1,5 +1,5 @@
 import type { ReplayEdit, ReplaySet, ReplayTarget, RunReplayability } from "@/api/types";
-import { type DraftMessage, type DraftModel, newId } from "@/components/editor/draft";
+import { type DraftMessage, type DraftModel, isObject, newId } from "@/components/editor/draft";
 import type { PromptChoice } from "@/components/PromptPicker";
 import { agentsOf, isModelCall, isToolCall, type RunStep, toolsOf } from "./steps";
 
@@ -27,7 +27,6 @@ export interface EditDraft {
   variables: string;
   errorType: string;
   errorMessage: string;
-  removesError: boolean;
   /** JSON of the tool's definition; null until a tool is chosen. */
   schema: string | null;
   number: string;
@@ -48,7 +47,6 @@ export function newEdit(target = "all", change: Change = "system_prompt"): EditD
     variables: "",
     errorType: "",
     errorMessage: "",
-    removesError: false,
     schema: null,
     number: "",
     given: null,
@@ -98,14 +96,19 @@ export const CHANGES: Record<Change, ChangeWords> = {
   prompt: { label: "Prompt version", hint: "Messages from a saved prompt" },
   messages: { label: "Messages", hint: "Change, add or remove messages of the request" },
   response: { label: "Forced answer", hint: "This answer is used instead of calling the model" },
-  resample: { label: "Same request again", hint: "Nothing changes, to see how much the model varies" },
   tool_schema: { label: "Tool definition", hint: "Another description or other parameters of a tool" },
   tool_result: { label: "Result", hint: "What the tool returns" },
-  tool_error: { label: "Error", hint: "Make the tool fail, or succeed" },
+  tool_error: { label: "Error", hint: "Make the tool fail" },
   timeout_ms: { label: "Timeout", hint: "Calls that take longer fail" },
   retries: { label: "Retries", hint: "How often a failed call is retried" },
   input: { label: "Input", hint: "A different first user message" },
 };
+
+/** Whether an edit can still be made. One of an earlier version may change what none can change now. */
+export function isOffered(set: object): boolean {
+  const [[name, value] = ["", null]] = Object.entries(set);
+  return name in CHANGES && !(name === "tool_error" && isObject(value) && "remove" in value);
+}
 
 const TIMING: readonly Change[] = ["timeout_ms", "retries"];
 const OF_MODELS: readonly Change[] = ["system_prompt", "model", "params", "prompt", "tool_schema", ...TIMING];
@@ -116,7 +119,6 @@ const OF_ONE_CALL: readonly Change[] = [
   "messages",
   "prompt",
   "response",
-  "resample",
   "tool_schema",
   ...TIMING,
 ];

@@ -56,12 +56,9 @@ function readSet(edit: EditDraft, recorded: Recorded, at: string, errors: FormEr
       const [response] = readMessages(edit, at, errors) ?? [];
       return response ? { response } : null;
     }
-    case "resample":
-      return { resample: true };
     case "tool_schema":
       return readSchema(edit, at, errors);
     case "tool_error":
-      if (edit.removesError) return { tool_error: { remove: true } };
       if (edit.errorType.trim() + edit.errorMessage.trim() === "")
         return wrong("Enter a type, a message or both.");
       return {

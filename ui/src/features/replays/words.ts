@@ -90,7 +90,16 @@ export function editsText(edits: readonly ReplayEditSummary[]): string {
 
 /** What an edit changes. One of an earlier version may change what none can change now. */
 function changeLabel(set: ReplayEditSummary["set"]): string {
-  return set === "latency_ms" ? "Latency" : set === "message" ? "One message" : CHANGES[set].label;
+  switch (set) {
+    case "latency_ms":
+      return "Latency";
+    case "message":
+      return "One message";
+    case "resample":
+      return "Same request";
+    default:
+      return CHANGES[set].label;
+  }
 }
 
 function targetText(target: ReplayEditSummary["target"], set: ReplayEditSummary["set"]): string {
