@@ -91,12 +91,11 @@ func TestTargets(t *testing.T) {
 	require.NoError(t, err)
 	attempt, err := Replay(t.Context(), r, c, Options{}, nil)
 	require.NoError(t, err)
-	structure := r.Structure(c)
 	for _, step := range attempt.Steps {
 		isModel := step.Kind == KindModel
 		assert.Equal(t, isModel, len(plan.Steps[step.Recorded].Edits) > 0, step.Name)
 		if step.Kind != KindFrame {
-			assert.Equal(t, structure.Steps[step.Recorded].Duration, step.Duration)
+			assert.Equal(t, r.Steps[step.Recorded].Duration, step.Duration)
 		}
 	}
 	c = checked(t, r, `[{"target":{"kind":"tool","name":"weather"},"set":{"timeout_ms":5}}]`)

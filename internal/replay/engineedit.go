@@ -182,11 +182,11 @@ func (e *engine) setInput(request *Request, text string) {
 
 // edited answers a model call by its edits. It returns true if they decide it.
 func (e *engine) edited(step *AttemptStep, i int) (bool, *Response) {
-	switch time := e.structure.Steps[i]; time.Effect {
+	switch t := e.structure.Steps[i]; t.Effect {
 	case EffectTimedOut:
 		e.fate(i, FateServed, "The call times out.")
-		step.Source, step.Duration = SourceEdited, time.Duration
-		step.Status, step.ErrorType, step.ErrorMessage = runmodel.StatusError, timeoutType, timeoutText(time.Duration)
+		step.Source, step.Duration = SourceEdited, t.Timeout
+		step.Status, step.ErrorType, step.ErrorMessage = runmodel.StatusError, timeoutType, timeoutText(t.Timeout)
 		e.end(modelTimedOut, i)
 		return true, nil
 	case EffectCensored:

@@ -35,8 +35,8 @@ func (e *engine) outcomeOf(i int) (out outcome) {
 	}
 	switch t := e.structure.Steps[i]; t.Effect {
 	case EffectTimedOut:
-		text := timeoutText(t.Duration)
-		return outcome{text: errorText(timeoutType, text), status: runmodel.StatusError, kind: timeoutType, error: text, duration: t.Duration, set: true, timed: true}
+		text := timeoutText(t.Timeout)
+		return outcome{text: errorText(timeoutType, text), status: runmodel.StatusError, kind: timeoutType, error: text, duration: t.Timeout, set: true, timed: true}
 	case EffectCensored:
 		e.fate(i, FateUnknown, "The recording ends before the result.")
 		e.end(resultCensored, i)
