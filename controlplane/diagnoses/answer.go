@@ -167,7 +167,7 @@ func (c *Claim) readEdit(ctx context.Context, raw json.RawMessage, read reader) 
 			return err //nolint:wrapcheck // it says what it does
 		}
 		if err == nil {
-			_, err = recording.Check([]replay.Edit{*edit}, "edit")
+			_, err = replay.Check(recording, []replay.Edit{*edit}, "edit")
 		}
 	}
 	if err != nil {

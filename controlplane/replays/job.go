@@ -149,10 +149,10 @@ func (t *try) prepare(ctx context.Context) error {
 		return err
 	}
 	recording := t.source.recording
-	if t.edits, err = recording.Check(t.config.Edits.List, "edits"); err != nil {
+	if t.edits, err = replay.Check(recording, t.config.Edits.List, "edits"); err != nil {
 		return err //nolint:wrapcheck // it names the edit
 	}
-	if t.null, err = recording.Check(nil, "edits"); err != nil {
+	if t.null, err = replay.Check(recording, nil, "edits"); err != nil {
 		return err //nolint:wrapcheck // it names the edit
 	}
 	t.cone = recording.Cone(t.changed())

@@ -81,7 +81,7 @@ func (t *try) evidence(ctx context.Context) (in verdict.Input, err error) {
 		return in, err
 	}
 	if t.edits.Structural && len(t.edits.Edits) > 0 {
-		structure := recording.Structure(t.edits)
+		structure := replay.StructureOf(recording, t.edits)
 		// Where the recorded times are unknown, nothing is proven.
 		sameTime := structure.Duration != nil && recording.Duration != nil && *structure.Duration == *recording.Duration
 		in.Proven = structure.NoEffect && sameTime
@@ -118,7 +118,7 @@ func (t *try) failureIn(a *Attempt, steps []StepSource) *verdict.Failure {
 	for i := range steps {
 		made[steps[i].Recorded] = steps[i].Source == replay.SourceEdited
 	}
-	times := t.source.recording.Structure(t.edits).Steps
+	times := replay.StructureOf(t.source.recording, t.edits).Steps
 	for i := range times {
 		step := &t.source.recording.Steps[i]
 		if times[i].Effect != replay.EffectTimedOut || step.Kind == replay.KindFrame || !made[step.SpanID] {

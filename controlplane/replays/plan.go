@@ -74,7 +74,7 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 		return nil, err
 	}
 	recording := from.recording
-	checked, err := recording.Check(n.Edits, "body.edits")
+	checked, err := replay.Check(recording, n.Edits, "body.edits")
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it is for the client
 	}
@@ -120,7 +120,7 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 	}
 	p.Warnings = append(p.Warnings, p.Steps.Warnings...)
 	if checked.Structural && len(checked.Edits) > 0 {
-		structure := recording.Structure(checked)
+		structure := replay.StructureOf(recording, checked)
 		p.Structure = &structure
 	}
 	in := grant

@@ -40,7 +40,7 @@ func (m *making) record(ctx context.Context, made *replay.Attempt, started time.
 	for i := range m.source.spans {
 		recorded[runmodel.FormatSpanID(m.source.spans[i].SpanID)] = &m.source.spans[i]
 	}
-	forms := m.source.recording.SpanWriter()
+	forms := replay.NewSpanWriter(m.source.recording)
 	for i := range made.Steps {
 		step := &made.Steps[i]
 		if step.Source == replay.SourceNotReached || step.Unrecorded {

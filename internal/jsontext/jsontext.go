@@ -68,3 +68,21 @@ func String(raw json.RawMessage) string {
 	}
 	return Text(raw)
 }
+
+// Members reads an object. It returns nil for anything else.
+func Members(raw json.RawMessage) map[string]json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return nil
+	}
+	return members
+}
+
+// List reads an array. It returns nil for anything else.
+func List(raw json.RawMessage) []json.RawMessage {
+	var list []json.RawMessage
+	if len(raw) == 0 || json.Unmarshal(raw, &list) != nil {
+		return nil
+	}
+	return list
+}

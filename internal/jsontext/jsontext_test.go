@@ -70,3 +70,12 @@ func TestText(t *testing.T) {
 	}
 	assert.Empty(t, String(json.RawMessage(" null ")))
 }
+
+func TestMembersAndList(t *testing.T) {
+	assert.Equal(t, map[string]json.RawMessage{"a": json.RawMessage("1")}, Members(json.RawMessage(`{"a":1}`)))
+	assert.Equal(t, []json.RawMessage{json.RawMessage("1")}, List(json.RawMessage(`[1]`)))
+	for _, other := range []string{"", "null", "1", `"a"`, "{", "["} {
+		assert.Nil(t, Members(json.RawMessage(other)), other)
+		assert.Nil(t, List(json.RawMessage(other)), other)
+	}
+}

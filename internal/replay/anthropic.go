@@ -17,12 +17,12 @@ var sentMembers = []string{"model", "messages", "tools", "system", "stream", "st
 
 // readBody reads the body of a request as it was sent.
 func readBody(body []byte, anthropic bool) (Request, error) {
-	members := membersOf(body)
-	messages := listOf(members["messages"])
+	members := jsontext.Members(body)
+	messages := jsontext.List(members["messages"])
 	if messages == nil {
 		return Request{}, errBody
 	}
-	out := Request{Model: jsontext.String(members["model"]), Messages: messages, Tools: listOf(members["tools"]), Params: map[string]json.RawMessage{}}
+	out := Request{Model: jsontext.String(members["model"]), Messages: messages, Tools: jsontext.List(members["tools"]), Params: map[string]json.RawMessage{}}
 	for name, value := range members {
 		if !slices.Contains(sentMembers, name) && !jsontext.IsNull(value) {
 			out.Params[name] = value
@@ -60,17 +60,17 @@ func isAnthropic(provider string, body []byte) bool {
 	if strings.Contains(strings.ToLower(provider), "anthropic") {
 		return true
 	}
-	members := membersOf(body)
+	members := jsontext.Members(body)
 	if !jsontext.IsNull(members["system"]) || !jsontext.IsNull(members["anthropic_version"]) {
 		return true
 	}
-	return slices.ContainsFunc(listOf(members["tools"]), func(raw json.RawMessage) bool { return membersOf(raw)["input_schema"] != nil })
+	return slices.ContainsFunc(jsontext.List(members["tools"]), func(raw json.RawMessage) bool { return jsontext.Members(raw)["input_schema"] != nil })
 }
 
 // fromAnthropic converts a message of Anthropic's API: results of tools become messages of their own.
 func fromAnthropic(raw json.RawMessage) ([]json.RawMessage, error) {
-	members := membersOf(raw)
-	blocks := listOf(members["content"])
+	members := jsontext.Members(raw)
+	blocks := jsontext.List(members["content"])
 	if blocks == nil {
 		return []json.RawMessage{raw}, nil
 	}
@@ -81,14 +81,14 @@ func fromAnthropic(raw json.RawMessage) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	var content []json.RawMessage
 	for _, raw := range blocks {
-		block := membersOf(raw)
+		block := jsontext.Members(raw)
 		if jsontext.String(block["type"]) != "tool_result" {
 			content = append(content, raw)
 			continue
 		}
 		result := block["content"]
-		if list := listOf(result); len(list) == 1 && jsontext.String(membersOf(list[0])["type"]) == typeText && len(membersOf(list[0])) == 2 {
-			result = membersOf(list[0])["text"]
+		if list := jsontext.List(result); len(list) == 1 && jsontext.String(jsontext.Members(list[0])["type"]) == typeText && len(jsontext.Members(list[0])) == 2 {
+			result = jsontext.Members(list[0])["text"]
 		}
 		if jsontext.IsNull(result) {
 			result = json.RawMessage(`""`)
@@ -115,7 +115,7 @@ func answerFromAnthropic(blocks []json.RawMessage) (json.RawMessage, error) {
 	var calls []any
 	keep := false
 	for _, raw := range blocks {
-		block := membersOf(raw)
+		block := jsontext.Members(raw)
 		switch jsontext.String(block["type"]) {
 		case typeText:
 			text.WriteString(jsontext.String(block["text"]))
@@ -152,7 +152,7 @@ func answerFromAnthropic(blocks []json.RawMessage) (json.RawMessage, error) {
 
 // toolFromAnthropic converts a definition. Tools of the server are kept as they are.
 func toolFromAnthropic(raw json.RawMessage) (json.RawMessage, error) {
-	tool := membersOf(raw)
+	tool := jsontext.Members(raw)
 	if tool["input_schema"] == nil {
 		return raw, nil
 	}
@@ -181,7 +181,7 @@ func paramsFromAnthropic(params map[string]json.RawMessage) error {
 		params["stop"] = stop
 		delete(params, "stop_sequences")
 	}
-	choice := membersOf(params["tool_choice"])
+	choice := jsontext.Members(params["tool_choice"])
 	var err error
 	switch jsontext.String(choice["type"]) {
 	case "auto", "none":

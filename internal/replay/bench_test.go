@@ -108,7 +108,7 @@ func BenchmarkLarge(b *testing.B) {
 					attempt, err := Replay(b.Context(), r, edits, Options{Executor: ExecutorServer}, echo(b, r))
 					require.NoError(b, err)
 					require.Equal(b, StopCompleted, attempt.Stop.Reason, attempt.Stop)
-					writer := r.SpanWriter()
+					writer := NewSpanWriter(r)
 					for _, step := range attempt.Steps {
 						_, err := writer.Form(step)
 						require.NoError(b, err)

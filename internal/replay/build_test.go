@@ -229,7 +229,7 @@ func parse(tb testing.TB, edits string) []Edit {
 
 func checked(tb testing.TB, r *Recording, edits string) *Checked {
 	tb.Helper()
-	out, err := r.Check(parse(tb, edits), "body.edits")
+	out, err := Check(r, parse(tb, edits), "body.edits")
 	require.NoError(tb, err)
 	return out
 }

@@ -83,7 +83,7 @@ func (r *Recording) readCalls() {
 		for n, call := range loop.calls[k].calls {
 			one := &recordedCall{name: call.name, arguments: call.arguments, key: keyOf(call.name, call.arguments), step: -1, asker: i}
 			if k+1 < len(loop.calls) {
-				if result := membersOf(loop.calls[k+1].results[n]); result != nil {
+				if result := jsontext.Members(loop.calls[k+1].results[n]); result != nil {
 					one.content = result["content"]
 					if jsontext.IsNull(one.content) {
 						one.content = json.RawMessage(`""`)
@@ -171,8 +171,8 @@ func (r *Recording) readSideEffects() {
 	known := map[string]SideEffects{}
 	for i := range r.spans {
 		for _, raw := range r.spans[i].ToolDefinitions {
-			definition := membersOf(raw)
-			if function := membersOf(definition["function"]); function != nil {
+			definition := jsontext.Members(raw)
+			if function := jsontext.Members(definition["function"]); function != nil {
 				if definition["annotations"] != nil {
 					function["annotations"] = definition["annotations"]
 				}

@@ -80,21 +80,3 @@ func canonicalText(text string) string {
 }
 
 func collapsed(text string) string { return strings.Join(strings.Fields(norm.NFC.String(text)), " ") }
-
-// membersOf reads a JSON object. It returns nil for anything else.
-func membersOf(raw json.RawMessage) map[string]json.RawMessage {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(raw, &members) != nil {
-		return nil
-	}
-	return members
-}
-
-// listOf reads a JSON list. It returns nil for anything else.
-func listOf(raw json.RawMessage) []json.RawMessage {
-	var list []json.RawMessage
-	if len(raw) == 0 || json.Unmarshal(raw, &list) != nil {
-		return nil
-	}
-	return list
-}

@@ -15,11 +15,11 @@ type chatCall struct {
 
 // callsOf reads tool calls of chat completions.
 func callsOf(raw json.RawMessage) []chatCall {
-	list := listOf(raw)
+	list := jsontext.List(raw)
 	calls := make([]chatCall, 0, len(list))
 	for _, one := range list {
-		call := membersOf(one)
-		function := membersOf(call["function"])
+		call := jsontext.Members(one)
+		function := jsontext.Members(call["function"])
 		if name := jsontext.String(function["name"]); name != "" {
 			calls = append(calls, chatCall{jsontext.String(call["id"]), name, jsontext.String(function["arguments"])})
 		}
@@ -58,7 +58,7 @@ func (c messageCache) readAll(list []json.RawMessage) []*chatMessage {
 }
 
 func readChat(raw json.RawMessage) *chatMessage {
-	members := membersOf(raw)
+	members := jsontext.Members(raw)
 	m := &chatMessage{role: jsontext.String(members["role"])}
 	switch m.role {
 	case roleDeveloper:
@@ -92,13 +92,13 @@ func contentText(content json.RawMessage, text string) string {
 	if jsontext.IsString(content) {
 		return out
 	}
-	list := listOf(content)
+	list := jsontext.List(content)
 	if list == nil && !jsontext.IsNull(content) {
 		return canonicalText(string(content))
 	}
 	pieces := []string{out}
 	for _, raw := range list {
-		part := membersOf(raw)
+		part := jsontext.Members(raw)
 		if jsontext.String(part["type"]) != typeText || !jsontext.IsString(part["text"]) {
 			pieces = append(pieces, canonicalText(string(raw)))
 		}

@@ -35,9 +35,9 @@ func (c *checker) wrong(location, format string, args ...any) {
 	c.fields = append(c.fields, problem.Field{Location: c.path + location, Message: fmt.Sprintf(format, args...)})
 }
 
-// Check validates edits. Its error is a problem.Error of kind Invalid that names each wrong value below path, such as
+// Check validates edits of a run. Its error is a problem.Error of kind Invalid that names each wrong value below path, such as
 // body.edits[0].target.span_id, with what to do. An empty list is the null edit.
-func (r *Recording) Check(edits []Edit, path string) (*Checked, error) {
+func Check(r *Recording, edits []Edit, path string) (*Checked, error) {
 	c := checker{recording: r, path: path, checked: &Checked{Edits: edits, Fork: -1, Structural: len(edits) > 0, byStep: map[int][]int{}}}
 	if len(edits) > MaxEdits {
 		c.wrong("", "has %d edits: at most %d are possible.", len(edits), MaxEdits)
@@ -126,7 +126,7 @@ func (c *checker) targets(at string, edit *Edit, field string) []int {
 	var found []int
 	switch {
 	case edit.Set.Input != nil:
-		found = r.inputSteps()
+		found = c.inputSteps()
 	case t.SpanID != "":
 		i := slices.IndexFunc(r.Steps, func(s Step) bool { return s.SpanID == strings.ToLower(t.SpanID) })
 		if i < 0 {
@@ -140,7 +140,7 @@ func (c *checker) targets(at string, edit *Edit, field string) []int {
 		found = []int{i}
 	default:
 		for i := range r.Steps {
-			if slices.Contains(edit.kinds(), r.Steps[i].Kind) && r.matches(i, t) {
+			if slices.Contains(edit.kinds(), r.Steps[i].Kind) && c.matches(i, t) {
 				found = append(found, i)
 			}
 		}
@@ -212,7 +212,8 @@ func (c *checker) candidates(kinds []Kind) string {
 }
 
 // matches reports whether a target that is no span names a step, or a step above it.
-func (r *Recording) matches(i int, t *Target) bool {
+func (c *checker) matches(i int, t *Target) bool {
+	r := c.recording
 	if t.All {
 		return true
 	}
@@ -236,12 +237,13 @@ func (r *Recording) matches(i int, t *Target) bool {
 }
 
 // inputSteps returns the first calls of the loops that begin with the input of the run: the first user message of its first loop.
-func (r *Recording) inputSteps() []int {
+func (c *checker) inputSteps() []int {
+	r := c.recording
 	var steps []int
 	var input string
 	for l := range r.Loops {
 		first := r.Loops[l].Calls[0]
-		at := r.firstUser(r.Steps[first].Model.Request.Messages)
+		at := c.firstUser(r.Steps[first].Model.Request.Messages)
 		if at < 0 {
 			continue
 		}
@@ -257,9 +259,9 @@ func (r *Recording) inputSteps() []int {
 }
 
 // firstUser returns the index of the first message of a user, -1 for none.
-func (r *Recording) firstUser(messages []json.RawMessage) int {
+func (c *checker) firstUser(messages []json.RawMessage) int {
 	return slices.IndexFunc(messages, func(raw json.RawMessage) bool {
-		m := r.cache[string(raw)]
+		m := c.recording.cache[string(raw)]
 		return m != nil && m.role == roleUser
 	})
 }

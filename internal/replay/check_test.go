@@ -51,7 +51,7 @@ func TestCheckErrors(t *testing.T) {
 		{`[{"target":"all","set":{"input":""}}]`, "[0].set.input", "empty"},
 		{`[{"target":"all","set":{"model":"a"}},{"target":` + model + `,"set":{"model":"b"}}]`, "[1].set.model", "edit 1"},
 	} {
-		_, err := r.Check(parse(t, test.edits), "body.edits")
+		_, err := Check(r, parse(t, test.edits), "body.edits")
 		require.Error(t, err, test.edits)
 		p := problem.Of(err)
 		require.NotNil(t, p)
@@ -59,7 +59,7 @@ func TestCheckErrors(t *testing.T) {
 		assert.Equal(t, "body.edits"+test.location, p.Fields[0].Location, test.edits)
 		assert.Contains(t, p.Fields[0].Message, test.message, test.edits)
 	}
-	_, err := r.Check(make([]Edit, MaxEdits+1), "body.edits")
+	_, err := Check(r, make([]Edit, MaxEdits+1), "body.edits")
 	require.ErrorContains(t, err, "at most 100")
 }
 
@@ -150,7 +150,7 @@ func TestCheckNeedsRecording(t *testing.T) {
 	b.spans[models[0]].InputMessages = nil
 	r := b.read()
 	require.Equal(t, LevelStructure, r.Replayability.Level)
-	_, err := r.Check(parse(t, `[{"target":"all","set":{"model":"m"}}]`), "edits")
+	_, err := Check(r, parse(t, `[{"target":"all","set":{"model":"m"}}]`), "edits")
 	require.ErrorContains(t, err, "LOOPTRACE_CAPTURE_CONTENT")
 	checked(t, r, `[{"target":"all","set":{"timeout_ms":1000}}]`)
 }

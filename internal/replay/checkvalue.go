@@ -89,7 +89,7 @@ func (c *checker) messages(at string, messages []json.RawMessage) {
 
 // message checks a message of chat completions.
 func (c *checker) message(at string, raw json.RawMessage) {
-	members := membersOf(raw)
+	members := jsontext.Members(raw)
 	role := jsontext.String(members["role"])
 	switch {
 	case members == nil:
@@ -100,9 +100,9 @@ func (c *checker) message(at string, raw json.RawMessage) {
 		c.wrong(at+".role", "is %.40q: it must be system, developer, user, assistant or tool.", role)
 	case role == roleTool && jsontext.String(members["tool_call_id"]) == "":
 		c.wrong(at+".tool_call_id", "is missing: name the call that the message answers.")
-	case !jsontext.IsNull(members["content"]) && !jsontext.IsString(members["content"]) && listOf(members["content"]) == nil:
+	case !jsontext.IsNull(members["content"]) && !jsontext.IsString(members["content"]) && jsontext.List(members["content"]) == nil:
 		c.wrong(at+".content", "must be a text or a list of parts.")
-	case jsontext.IsNull(members["content"]) && len(listOf(members[keyToolCalls])) == 0 && jsontext.IsNull(members[keyAnthropic]):
+	case jsontext.IsNull(members["content"]) && len(jsontext.List(members[keyToolCalls])) == 0 && jsontext.IsNull(members[keyAnthropic]):
 		c.wrong(at+".content", "is missing.")
 	}
 }
@@ -114,27 +114,27 @@ func (c *checker) response(at string, raw json.RawMessage) {
 	if len(c.fields) > before {
 		return
 	}
-	members := membersOf(raw)
+	members := jsontext.Members(raw)
 	if jsontext.String(members["role"]) != roleAssistant {
 		c.wrong(at+".role", "must be assistant.")
 	}
 	if jsontext.IsNull(members[keyToolCalls]) {
 		return
 	}
-	list := listOf(members[keyToolCalls])
+	list := jsontext.List(members[keyToolCalls])
 	if len(list) == 0 {
 		c.wrong(at+".tool_calls", "must be a list of calls, or left out.")
 	}
 	for i, raw := range list {
-		call := membersOf(raw)
-		function := membersOf(call["function"])
+		call := jsontext.Members(raw)
+		function := jsontext.Members(call["function"])
 		where := fmt.Sprintf("%s.tool_calls[%d]", at, i)
 		switch {
 		case jsontext.String(call["id"]) == "":
 			c.wrong(where+".id", "is missing: results are matched by it.")
 		case jsontext.String(function["name"]) == "":
 			c.wrong(where+".function.name", "is missing.")
-		case !jsontext.IsString(function["arguments"]) || membersOf(json.RawMessage(jsontext.String(function["arguments"]))) == nil:
+		case !jsontext.IsString(function["arguments"]) || jsontext.Members(json.RawMessage(jsontext.String(function["arguments"]))) == nil:
 			c.wrong(where+".function.arguments", `must be a JSON object as text, such as "{}".`)
 		}
 	}
@@ -142,14 +142,14 @@ func (c *checker) response(at string, raw json.RawMessage) {
 
 // tool checks a definition.
 func (c *checker) tool(at string, raw json.RawMessage) {
-	tool := membersOf(raw)
-	function := membersOf(tool["function"])
+	tool := jsontext.Members(raw)
+	function := jsontext.Members(tool["function"])
 	switch {
 	case jsontext.String(tool["type"]) != "function" || function == nil:
 		c.wrong(at, `is no definition of a function: give {"type": "function", "function": {"name": …, "parameters": …}}.`)
 	case jsontext.String(function["name"]) == "":
 		c.wrong(at+".function.name", "is missing.")
-	case !jsontext.IsNull(function["parameters"]) && membersOf(function["parameters"]) == nil:
+	case !jsontext.IsNull(function["parameters"]) && jsontext.Members(function["parameters"]) == nil:
 		c.wrong(at+".function.parameters", "must be a JSON Schema.")
 	}
 }

@@ -101,7 +101,7 @@ func newEngine(r *Recording, edits *Checked, options Options) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{
-		Recording: r, edits: edits, options: options, cache: maps.Clone(r.cache), toolForms: maps.Clone(r.tools), tape: newCassette(r, options.Tools), structure: r.Structure(edits),
+		Recording: r, edits: edits, options: options, cache: maps.Clone(r.cache), toolForms: maps.Clone(r.tools), tape: newCassette(r, options.Tools), structure: StructureOf(r, edits),
 		ends: r.ending(), made: make([]int, len(r.Steps)), covered: map[int]bool{}, deferred: map[int]bool{}, runs: make([]loopRun, len(r.Loops)),
 		changed: map[string]string{}, repeated: map[string]bool{}, open: map[string]bool{}, lost: map[string]bool{}, callOf: map[int]int{}, maxSteps: options.MaxSteps,
 	}
@@ -238,15 +238,15 @@ func (e *engine) takeUnseen(asker int) {
 }
 
 // asked returns the recorded calls that an answer asked for, in its order.
-func (r *Recording) asked(asker int) []int {
-	from, ok := slices.BinarySearchFunc(r.recorded, asker, func(c recordedCall, asker int) int {
+func (e *engine) asked(asker int) []int {
+	from, ok := slices.BinarySearchFunc(e.recorded, asker, func(c recordedCall, asker int) int {
 		if c.asker < 0 {
 			return 1 // calls by the program come last
 		}
 		return c.asker - asker
 	})
 	var calls []int
-	for n := from; ok && n < len(r.recorded) && r.recorded[n].asker == asker; n++ {
+	for n := from; ok && n < len(e.recorded) && e.recorded[n].asker == asker; n++ {
 		calls = append(calls, n)
 	}
 	return calls

@@ -197,7 +197,7 @@ func (e *engine) call(ctx context.Context, step *AttemptStep, base, i int, reque
 	case err != nil:
 		return nil, fmt.Errorf("call the model for step %d: %w", index, err)
 	default:
-		if membersOf(answer.Response.Message) == nil {
+		if jsontext.Members(answer.Response.Message) == nil {
 			return nil, fmt.Errorf("call the model for step %d: %w", index, errAnswer)
 		}
 		step.Status, step.ErrorType, step.ErrorMessage = runmodel.StatusOK, "", ""
@@ -269,12 +269,12 @@ func (e *engine) lose(i int, answer *chatMessage) {
 // remembered is an answer as the next request has it: without what the recorded program left out of its requests. Reasoning is
 // sent back if Anthropic's API wants it, and if nobody knows.
 func (e *engine) remembered(l int, raw json.RawMessage) json.RawMessage {
-	message := membersOf(raw)
+	message := jsontext.Members(raw)
 	if message[keyAnthropic] != nil {
 		return raw
 	}
 	reasoning := message[keyReasoning] != nil && e.dropsReasoning(l)
-	text := !jsontext.IsNull(message["content"]) && len(listOf(message[keyToolCalls])) > 0 && slices.ContainsFunc(e.Loops[l].calls, func(c loopCall) bool { return c.bare })
+	text := !jsontext.IsNull(message["content"]) && len(jsontext.List(message[keyToolCalls])) > 0 && slices.ContainsFunc(e.Loops[l].calls, func(c loopCall) bool { return c.bare })
 	if !reasoning && !text {
 		return raw
 	}
@@ -295,11 +295,11 @@ func (e *engine) remembered(l int, raw json.RawMessage) json.RawMessage {
 func (e *engine) dropsReasoning(l int) bool {
 	for k, i := range e.Loops[l].Calls {
 		model := e.Steps[i].Model
-		if model.Response == nil || k+1 == len(e.Loops[l].Calls) || membersOf(model.Response.Message)[keyReasoning] == nil {
+		if model.Response == nil || k+1 == len(e.Loops[l].Calls) || jsontext.Members(model.Response.Message)[keyReasoning] == nil {
 			continue
 		}
 		next := e.Steps[e.Loops[l].Calls[k+1]].Model.Request.Messages
-		return !slices.ContainsFunc(next, func(raw json.RawMessage) bool { return membersOf(raw)[keyReasoning] != nil })
+		return !slices.ContainsFunc(next, func(raw json.RawMessage) bool { return jsontext.Members(raw)[keyReasoning] != nil })
 	}
 	return false
 }

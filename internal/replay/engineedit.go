@@ -24,13 +24,13 @@ func (e *engine) applyEdits(request *Request, l, base, i int) int {
 		case set.Model != nil:
 			e.setModel(request, l, *set.Model)
 		case set.Params != nil:
-			request.setParams(set.Params)
+			setParams(request, set.Params)
 		case set.SystemPrompt != nil:
 			e.setSystem(request, []json.RawMessage{e.systemMessage(request, *set.SystemPrompt)})
 		case set.Prompt != nil:
 			e.setPrompt(request, l, set.Prompt, i)
 		case len(set.ToolSchema) > 0:
-			request.setTool(set.ToolSchema)
+			setTool(request, set.ToolSchema)
 		case i < 0:
 		case set.Messages != nil:
 			request.Messages = slices.Clone(set.Messages)
@@ -57,7 +57,7 @@ func (e *engine) setModel(request *Request, l int, model string) {
 			if !bytes.Contains(raw, []byte(keyAnthropic)) && !bytes.Contains(raw, []byte(keyReasoning)) {
 				continue // to read each message of each request takes long
 			}
-			message := membersOf(raw)
+			message := jsontext.Members(raw)
 			if message[keyAnthropic] == nil && message[keyReasoning] == nil {
 				continue
 			}
@@ -71,7 +71,7 @@ func (e *engine) setModel(request *Request, l int, model string) {
 	request.Model = model
 }
 
-func (r *Request) setParams(params map[string]json.RawMessage) {
+func setParams(r *Request, params map[string]json.RawMessage) {
 	if r.Params == nil {
 		r.Params = map[string]json.RawMessage{}
 	}
@@ -94,7 +94,7 @@ func (r *Request) setParams(params map[string]json.RawMessage) {
 func (e *engine) systemMessage(request *Request, text string) json.RawMessage {
 	role := roleSystem
 	if e.leading(request) > 0 {
-		role = jsontext.String(membersOf(request.Messages[0])["role"])
+		role = jsontext.String(jsontext.Members(request.Messages[0])["role"])
 	}
 	message, err := jsontext.Encode(map[string]string{"role": role, "content": text})
 	if err != nil {
@@ -136,7 +136,7 @@ func (e *engine) setPrompt(request *Request, l int, prompt *Prompt, i int) {
 		request.Tools = slices.Clone(prompt.Tools)
 	}
 	if len(prompt.Params) > 0 {
-		request.setParams(prompt.Params)
+		setParams(request, prompt.Params)
 	}
 	if prompt.Model != "" {
 		e.setModel(request, l, prompt.Model)
@@ -144,14 +144,14 @@ func (e *engine) setPrompt(request *Request, l int, prompt *Prompt, i int) {
 }
 
 func toolName(raw json.RawMessage) string {
-	tool := membersOf(raw)
-	if function := membersOf(tool["function"]); function != nil {
+	tool := jsontext.Members(raw)
+	if function := jsontext.Members(tool["function"]); function != nil {
 		return jsontext.String(function["name"])
 	}
 	return jsontext.String(tool["name"])
 }
 
-func (r *Request) setTool(raw json.RawMessage) {
+func setTool(r *Request, raw json.RawMessage) {
 	at := slices.IndexFunc(r.Tools, func(tool json.RawMessage) bool { return toolName(tool) == toolName(raw) })
 	if at < 0 {
 		r.Tools = append(r.Tools, raw)
@@ -167,7 +167,7 @@ func (e *engine) setInput(request *Request, text string) {
 		if m.role != roleUser {
 			continue
 		}
-		message := membersOf(raw)
+		message := jsontext.Members(raw)
 		if message == nil {
 			return
 		}

@@ -178,7 +178,7 @@ func (e *engine) override(ctx context.Context, l, k int) error {
 		}
 		result := loop.calls[k].results[n]
 		where := slices.IndexFunc(pending, func(raw json.RawMessage) bool { return result != nil && string(raw) == string(result) })
-		message := membersOf(result)
+		message := jsontext.Members(result)
 		if message == nil {
 			message = map[string]json.RawMessage{"role": jsontext.MustEncode(roleTool), "tool_call_id": jsontext.MustEncode(before.calls[n].id)}
 		}
@@ -242,7 +242,7 @@ func (e *engine) renewMessage(raw json.RawMessage) (json.RawMessage, dependence)
 	if d != derived {
 		return raw, d
 	}
-	message := membersOf(raw)
+	message := jsontext.Members(raw)
 	if !jsontext.IsString(message["content"]) {
 		return raw, contained
 	}

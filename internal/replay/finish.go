@@ -77,8 +77,8 @@ func (e *engine) endLoops(below int) {
 }
 
 // isBelow reports whether a step is below another one.
-func (r *Recording) isBelow(i, above int) bool {
-	for at := r.Steps[i].Parent; at >= above; at = r.Steps[at].Parent {
+func (e *engine) isBelow(i, above int) bool {
+	for at := e.Steps[i].Parent; at >= above; at = e.Steps[at].Parent {
 		if at == above {
 			return true
 		}

@@ -24,7 +24,7 @@ func FromChat(messages []json.RawMessage) ([]json.RawMessage, error) {
 }
 
 func fromChat(raw json.RawMessage) (json.RawMessage, error) {
-	chat := membersOf(raw)
+	chat := jsontext.Members(raw)
 	role := jsontext.String(chat["role"])
 	if !jsontext.IsString(chat["role"]) || role == "" || chat["parts"] != nil {
 		return raw, nil
@@ -36,7 +36,7 @@ func fromChat(raw json.RawMessage) (json.RawMessage, error) {
 			response = json.RawMessage(`""`)
 		}
 		parts = append(parts, map[string]any{"type": typeToolResponse, "id": idOf(chat["tool_call_id"]), "response": response})
-	} else if blocks := listOf(chat[keyAnthropic]); len(blocks) > 0 {
+	} else if blocks := jsontext.List(chat[keyAnthropic]); len(blocks) > 0 {
 		parts = blockParts(chat, blocks)
 	} else {
 		if text := jsontext.String(chat[keyReasoning]); jsontext.IsString(chat[keyReasoning]) && text != "" {
@@ -70,7 +70,7 @@ func contentParts(content json.RawMessage) []any {
 	if jsontext.IsNull(content) {
 		return nil
 	}
-	list := listOf(content)
+	list := jsontext.List(content)
 	if list == nil {
 		if text := jsontext.String(content); text != "" {
 			return []any{map[string]any{"type": typeText, "content": text}}
@@ -85,7 +85,7 @@ func contentParts(content json.RawMessage) []any {
 }
 
 func contentPart(raw json.RawMessage) any {
-	part := membersOf(raw)
+	part := jsontext.Members(raw)
 	switch jsontext.String(part["type"]) {
 	case typeText:
 		if jsontext.IsString(part["text"]) && part["content"] == nil {
@@ -98,7 +98,7 @@ func contentPart(raw json.RawMessage) any {
 		if len(part) != 2 {
 			break
 		}
-		image := membersOf(part["image_url"])
+		image := jsontext.Members(part["image_url"])
 		if len(image) != 1 || !jsontext.IsString(image["url"]) {
 			break
 		}
@@ -108,12 +108,12 @@ func contentPart(raw json.RawMessage) any {
 		}
 		return map[string]any{"type": "uri", "modality": "image", "uri": url}
 	case "input_audio":
-		audio := membersOf(part["input_audio"])
+		audio := jsontext.Members(part["input_audio"])
 		if format := jsontext.String(audio["format"]); len(part) == 2 && len(audio) == 2 && jsontext.IsString(audio["data"]) && jsontext.IsString(audio["format"]) && !strings.Contains(format, "/") {
 			return map[string]any{"type": "blob", "modality": "audio", "mime_type": "audio/" + format, "content": audio["data"]}
 		}
 	case "file":
-		file := membersOf(part["file"])
+		file := jsontext.Members(part["file"])
 		if len(part) != 2 || len(file) != 1 {
 			break
 		}
@@ -138,9 +138,9 @@ func dataURL(url string) (media, data string, ok bool) {
 // callParts converts tool calls. Arguments stay the text that the model wrote.
 func callParts(raw json.RawMessage) []any {
 	var parts []any
-	for _, one := range listOf(raw) {
-		call := membersOf(one)
-		function := membersOf(call["function"])
+	for _, one := range jsontext.List(raw) {
+		call := jsontext.Members(one)
+		function := jsontext.Members(call["function"])
 		if function == nil || !jsontext.IsString(function["arguments"]) || !jsontext.IsString(function["name"]) || len(function) != 2 {
 			parts = append(parts, one)
 			continue
@@ -161,7 +161,7 @@ func callParts(raw json.RawMessage) []any {
 
 // argumentsOf returns arguments as a JSON object if that has the same text, else as a string.
 func argumentsOf(text string) json.RawMessage {
-	if membersOf(json.RawMessage(text)) != nil {
+	if jsontext.Members(json.RawMessage(text)) != nil {
 		if same, err := jsontext.Encode(json.RawMessage(text)); err == nil && string(same) == text {
 			return same
 		}
@@ -175,7 +175,7 @@ func blockParts(chat map[string]json.RawMessage, blocks []json.RawMessage) []any
 	var said []string
 	var called []string
 	for _, raw := range blocks {
-		block := membersOf(raw)
+		block := jsontext.Members(raw)
 		switch jsontext.String(block["type"]) {
 		case typeText:
 			said = append(said, jsontext.String(block["text"]))
@@ -192,7 +192,7 @@ func blockParts(chat map[string]json.RawMessage, blocks []json.RawMessage) []any
 	same := strings.Join(said, "") == textOf(chat["content"]) && slices.Equal(called, calls)
 	var parts []any
 	for _, raw := range blocks {
-		block := membersOf(raw)
+		block := jsontext.Members(raw)
 		switch kind := jsontext.String(block["type"]); {
 		case kind == "thinking" && jsontext.IsString(block["signature"]):
 			parts = append(parts, map[string]any{"type": typeReasoning, "content": block["thinking"], "signature": block["signature"]})

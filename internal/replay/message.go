@@ -51,8 +51,8 @@ func ToChat(instructions, messages []json.RawMessage) ([]json.RawMessage, error)
 
 // toGroup converts a message to those that it becomes.
 func toGroup(raw json.RawMessage) ([]json.RawMessage, error) {
-	message := membersOf(raw)
-	parts := listOf(message["parts"])
+	message := jsontext.Members(raw)
+	parts := jsontext.List(message["parts"])
 	if message == nil || jsontext.String(message["role"]) == "" || parts == nil {
 		return []json.RawMessage{raw}, nil
 	}
@@ -98,7 +98,7 @@ type recordedParts struct {
 
 // read returns the part in the form in which openaichat keeps it.
 func (e *recordedParts) read(raw json.RawMessage) json.RawMessage {
-	part := membersOf(raw)
+	part := jsontext.Members(raw)
 	switch kind := jsontext.String(part["type"]); {
 	case kind == typeText && jsontext.IsString(part["content"]) && len(part) > len([]string{"type", "content"}):
 		part["text"] = part["content"]
@@ -125,7 +125,7 @@ func (e *recordedParts) read(raw json.RawMessage) json.RawMessage {
 
 // result completes a message with a result of a tool: content that has the parts of chat completions stays a list.
 func (e *recordedParts) result(i int, raw json.RawMessage, message map[string]json.RawMessage) (json.RawMessage, error) {
-	result := membersOf(raw)
+	result := jsontext.Members(raw)
 	if isContentList(e.results[i]) {
 		result["content"] = e.results[i]
 	}
@@ -141,9 +141,9 @@ func (e *recordedParts) result(i int, raw json.RawMessage, message map[string]js
 
 // isContentList reports whether a value is a content of chat completions that is a list.
 func isContentList(raw json.RawMessage) bool {
-	list := listOf(raw)
+	list := jsontext.List(raw)
 	for _, one := range list {
-		part := membersOf(one)
+		part := jsontext.Members(one)
 		switch kind := jsontext.String(part["type"]); kind {
 		case "text", "image_url", "input_audio", "file":
 			if part[kind] == nil {
@@ -158,7 +158,7 @@ func isContentList(raw json.RawMessage) bool {
 
 // complete adds what openaichat leaves out.
 func (e *recordedParts) complete(raw json.RawMessage, message map[string]json.RawMessage, parts []json.RawMessage) (json.RawMessage, error) {
-	chat := membersOf(raw)
+	chat := jsontext.Members(raw)
 	if chat == nil {
 		return raw, nil
 	}
@@ -169,12 +169,12 @@ func (e *recordedParts) complete(raw json.RawMessage, message map[string]json.Ra
 			changed = true
 		}
 	}
-	if calls := listOf(chat[keyToolCalls]); len(calls) == len(e.calls) {
+	if calls := jsontext.List(chat[keyToolCalls]); len(calls) == len(e.calls) {
 		for i := range calls {
 			if len(e.calls[i]) == 0 {
 				continue
 			}
-			call := membersOf(calls[i])
+			call := jsontext.Members(calls[i])
 			for name, value := range e.calls[i] {
 				if call[name] == nil {
 					call[name] = value
@@ -218,7 +218,7 @@ func (e *recordedParts) complete(raw json.RawMessage, message map[string]json.Ra
 func anthropicBlocks(parts []json.RawMessage) (json.RawMessage, error) {
 	blocks := make([]json.RawMessage, 0, len(parts))
 	for _, raw := range parts {
-		part := membersOf(raw)
+		part := jsontext.Members(raw)
 		block := map[string]json.RawMessage{}
 		switch jsontext.String(part["type"]) {
 		case typeReasoning:
@@ -233,7 +233,7 @@ func anthropicBlocks(parts []json.RawMessage) (json.RawMessage, error) {
 			block["type"], block["text"] = jsontext.MustEncode(typeText), part["content"]
 		case typeToolCall:
 			input := json.RawMessage(jsontext.String(part["arguments"]))
-			if membersOf(input) == nil {
+			if jsontext.Members(input) == nil {
 				input = json.RawMessage("{}")
 			}
 			block["type"], block["id"], block["name"], block["input"] = jsontext.MustEncode("tool_use"), jsontext.MustEncode(jsontext.String(part["id"])), part["name"], input
@@ -258,8 +258,8 @@ func anthropicBlocks(parts []json.RawMessage) (json.RawMessage, error) {
 func ToolsFromChat(tools []json.RawMessage) ([]json.RawMessage, error) {
 	out := make([]json.RawMessage, len(tools))
 	for i, raw := range tools {
-		tool := membersOf(raw)
-		function := membersOf(tool["function"])
+		tool := jsontext.Members(raw)
+		function := jsontext.Members(tool["function"])
 		if jsontext.String(tool["type"]) != "function" || function == nil {
 			out[i] = raw
 			continue
@@ -279,8 +279,8 @@ func textOf(content json.RawMessage) string {
 		return jsontext.String(content)
 	}
 	var lines []string
-	for _, raw := range listOf(content) {
-		part := membersOf(raw)
+	for _, raw := range jsontext.List(content) {
+		part := jsontext.Members(raw)
 		for _, name := range []string{"text", "content"} {
 			if jsontext.IsString(part[name]) {
 				lines = append(lines, jsontext.String(part[name]))

@@ -171,19 +171,19 @@ func FuzzToChat(f *testing.F) {
 func isWellFormed(text json.RawMessage) bool {
 	c := checker{recording: &Recording{}}
 	c.message("", text)
-	members := membersOf(text)
-	content := listOf(members["content"])
+	members := jsontext.Members(text)
+	content := jsontext.List(members["content"])
 	for _, part := range content {
-		if !jsontext.IsString(membersOf(part)["type"]) {
+		if !jsontext.IsString(jsontext.Members(part)["type"]) {
 			return false
 		}
 	}
 	if jsontext.String(members["role"]) == roleTool && content != nil && !isContentList(members["content"]) || members["parts"] != nil {
 		return false
 	}
-	for _, raw := range listOf(members[keyToolCalls]) {
-		call := membersOf(raw)
-		function := membersOf(call["function"])
+	for _, raw := range jsontext.List(members[keyToolCalls]) {
+		call := jsontext.Members(raw)
+		function := jsontext.Members(call["function"])
 		if jsontext.String(call["type"]) != "function" || !jsontext.IsString(call["id"]) || jsontext.String(call["id"]) == "" || !jsontext.IsString(function["arguments"]) || jsontext.String(function["name"]) == "" || len(function) != 2 {
 			return false
 		}
@@ -259,9 +259,9 @@ func FuzzReplay(f *testing.F) {
 		if json.Unmarshal([]byte(target), &edit.Target) == nil && json.Unmarshal([]byte(set), &edit.Set) == nil {
 			edits = []Edit{edit}
 		}
-		checked, err := r.Check(edits, "edits")
+		checked, err := Check(r, edits, "edits")
 		if err != nil {
-			if checked, err = r.Check(nil, "edits"); err != nil {
+			if checked, err = Check(r, nil, "edits"); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -270,7 +270,7 @@ func FuzzReplay(f *testing.F) {
 			attempt, err := Replay(t.Context(), r, checked, options, wild(t, r, random))
 			require.NoError(t, err)
 			for _, step := range attempt.Steps {
-				_, err := r.SpanWriter().Form(step)
+				_, err := NewSpanWriter(r).Form(step)
 				require.NoError(t, err)
 			}
 			_, err = MakePlan(r, checked, options)

@@ -201,14 +201,14 @@ func joinMessages(messages []json.RawMessage) (json.RawMessage, error) {
 	var texts, thoughts string
 	var parts, calls []json.RawMessage
 	for _, raw := range messages {
-		message := membersOf(raw)
+		message := jsontext.Members(raw)
 		if jsontext.IsString(message["content"]) {
 			texts = join(texts, jsontext.String(message["content"]))
 		} else {
-			parts = append(parts, listOf(message["content"])...)
+			parts = append(parts, jsontext.List(message["content"])...)
 		}
 		thoughts = join(thoughts, jsontext.String(message[keyReasoning]))
-		calls = append(calls, listOf(message[keyToolCalls])...)
+		calls = append(calls, jsontext.List(message[keyToolCalls])...)
 		for name, value := range message {
 			if _, known := out[name]; !known && name != "content" && name != keyReasoning && name != keyToolCalls {
 				out[name] = value

@@ -57,7 +57,7 @@ func TestPlanIsWhatHappens(t *testing.T) {
 		}
 		r := b.read()
 		edits := inventEdits(random, r)
-		checked, err := r.Check(edits, "edits")
+		checked, err := Check(r, edits, "edits")
 		if err != nil {
 			continue
 		}

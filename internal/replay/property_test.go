@@ -90,7 +90,7 @@ func TestProperties(t *testing.T) {
 		b := inventRun(t, random)
 		r := b.read()
 		require.Equal(t, LevelFull, r.Replayability.Level, "run %d: %+v", n, r.Replayability)
-		null, err := r.Check(nil, "edits")
+		null, err := Check(r, nil, "edits")
 		require.NoError(t, err)
 		for i := range r.Steps {
 			if r.Steps[i].Kind == KindFrame || random.IntN(3) > 0 {
@@ -188,7 +188,7 @@ func TestWildAnswers(t *testing.T) {
 			set = Set{ToolResult: json.RawMessage(`"changed entirely"`)}
 		}
 		edits = append(edits, Edit{Target: Target{SpanID: r.Steps[i].SpanID}, Set: set})
-		checked, err := r.Check(edits, "edits")
+		checked, err := Check(r, edits, "edits")
 		require.NoError(t, err)
 		seed := random.Uint64()
 		options := Options{Executor: ExecutorServer, Tools: policies}
@@ -274,7 +274,7 @@ func TestConcurrentAttempts(t *testing.T) {
 	var group errgroup.Group
 	for n := range uint64(8) {
 		group.Go(func() error {
-			edits, err := r.Check([]Edit{{Target: Target{All: true}, Set: Set{Input: new(fmt.Sprintf("Another input, number %d.", n))}}}, "edits")
+			edits, err := Check(r, []Edit{{Target: Target{All: true}, Set: Set{Input: new(fmt.Sprintf("Another input, number %d.", n))}}}, "edits")
 			if err != nil {
 				return err
 			}
@@ -282,7 +282,7 @@ func TestConcurrentAttempts(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			writer := r.SpanWriter()
+			writer := NewSpanWriter(r)
 			for _, step := range attempt.Steps {
 				if _, err := writer.Form(step); err != nil {
 					return err

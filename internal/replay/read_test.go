@@ -186,7 +186,7 @@ func TestVerbatimAnthropic(t *testing.T) {
 	assert.JSONEq(t, `[{"type":"function","function":{"name":"weather","parameters":{"type":"object"}},"cache_control":{"type":"ephemeral"}},{"type":"web_search_20250305","name":"web_search"}]`, string(raw(t, call.Request.Tools)))
 	assert.JSONEq(t, `{"max_tokens":9,"stop":["X"],"tool_choice":"required","parallel_tool_calls":false}`, string(raw(t, call.Request.Params)))
 	assert.Contains(t, string(call.Response.Message), "c2ln", "the signature goes back")
-	assert.Equal(t, "Paris first.", jsontext.String(membersOf(call.Response.Message)[keyReasoning]))
+	assert.Equal(t, "Paris first.", jsontext.String(jsontext.Members(call.Response.Message)[keyReasoning]))
 
 	request, err := call.Request.LLM()
 	require.NoError(t, err)

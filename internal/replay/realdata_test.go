@@ -61,7 +61,7 @@ func realRuns(tb testing.TB, file string) [][]Span {
 	for _, id := range order {
 		var spans []Span
 		for _, folded := range runmodel.Fold(slices.Clone(versions[id])) {
-			span := Span{Span: folded, SystemInstructions: listOf(contents[folded.InstructionsID]), ToolDefinitions: listOf(contents[folded.ToolDefinitionsID])}
+			span := Span{Span: folded, SystemInstructions: jsontext.List(contents[folded.InstructionsID]), ToolDefinitions: jsontext.List(contents[folded.ToolDefinitionsID])}
 			for _, id := range folded.InputMessageIDs {
 				span.InputMessages = append(span.InputMessages, contents[id])
 			}
@@ -104,7 +104,7 @@ var CompareRuns func(ctx context.Context, base, other []Span) (distance float64,
 func write(tb testing.TB, r *Recording, attempt *Attempt) []Span {
 	tb.Helper()
 	var spans []Span
-	writer := r.SpanWriter()
+	writer := NewSpanWriter(r)
 	for _, step := range attempt.Steps {
 		if step.Source == SourceNotReached || step.Unrecorded {
 			continue
@@ -169,10 +169,10 @@ func echo(tb testing.TB, r *Recording) ModelFunc {
 			return Answer{}, &CallError{Type: s.ErrorType, Message: s.ErrorMessage}
 		}
 		response := *s.Model.Response
-		message := membersOf(response.Message)
-		calls := listOf(message[keyToolCalls])
+		message := jsontext.Members(response.Message)
+		calls := jsontext.List(message[keyToolCalls])
 		for i := range calls {
-			one := membersOf(calls[i])
+			one := jsontext.Members(calls[i])
 			one["id"] = jsontext.MustEncode(fmt.Sprintf("call_%s_%d", call.Key, i))
 			calls[i], _ = jsontext.Encode(one)
 		}
@@ -227,7 +227,7 @@ func TestRealReplayability(t *testing.T) {
 				continue
 			}
 			replayed++
-			checked, err := r.Check(nil, "body.edits")
+			checked, err := Check(r, nil, "body.edits")
 			require.NoError(t, err)
 			attempt, err := Replay(context.Background(), r, checked, Options{}, nil)
 			require.NoError(t, err)

@@ -145,8 +145,8 @@ func (r *Recording) judgeModel(i int, lack func(string, int)) {
 	}
 	defined := map[string]bool{}
 	for _, raw := range request.Tools {
-		tool := membersOf(raw)
-		if function := membersOf(tool["function"]); function != nil {
+		tool := jsontext.Members(raw)
+		if function := jsontext.Members(tool["function"]); function != nil {
 			tool = function
 		}
 		defined[jsontext.String(tool["name"])] = true

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // ending is a way in which an attempt ends early: what happened, and what to do. The words are for people, and the same for those who use
@@ -105,7 +107,7 @@ func (c *cassette) otherArguments(name, arguments string) []string {
 			best, at = s, n
 		}
 	}
-	recorded, made := membersOf([]byte(c.recorded[at].arguments)), membersOf([]byte(arguments))
+	recorded, made := jsontext.Members([]byte(c.recorded[at].arguments)), jsontext.Members([]byte(arguments))
 	all := maps.Clone(recorded)
 	if all == nil || made == nil {
 		return nil

@@ -40,14 +40,14 @@ type StepEffect struct {
 	Timeout *time.Duration
 }
 
-// Structure decides the timeouts and retries among edits. It ignores others.
+// StructureOf decides the timeouts and retries among edits. It ignores others.
 //
 // A step waits for the siblings that had ended before it began, and ends after its children. A timeout limits a call with all its
 // attempts.
-func (r *Recording) Structure(edits *Checked) Structure {
-	s := effects{Recording: r, effects: make([]StepEffect, len(r.Steps)), children: make([][]int, len(r.Steps)+1)}
+func StructureOf(r *Recording, edits *Checked) Structure {
+	s := spread{Recording: r, effects: make([]StepEffect, len(r.Steps)), children: make([][]int, len(r.Steps)+1)}
 	for i := range r.Steps {
-		s.effects[i] = r.change(i, edits)
+		s.effects[i] = change(&r.Steps[i], edits, i)
 		parent := r.Steps[i].Parent
 		if parent < 0 {
 			parent = len(r.Steps)
@@ -70,8 +70,7 @@ func (r *Recording) Structure(edits *Checked) Structure {
 }
 
 // change decides the edits of a step by its recorded duration.
-func (r *Recording) change(i int, edits *Checked) StepEffect {
-	step := &r.Steps[i]
+func change(step *Step, edits *Checked, i int) StepEffect {
 	var timeout, retries *int64
 	for _, e := range edits.byStep[i] {
 		set := &edits.Edits[e].Set
@@ -90,14 +89,14 @@ func (r *Recording) change(i int, edits *Checked) StepEffect {
 	}
 	out := StepEffect{Effect: EffectNone}
 	if retries != nil {
-		out.Effect = step.changeRetries(*retries)
+		out.Effect = changeRetries(step, *retries)
 	}
 	if out.Effect != EffectNone || timeout == nil {
 		return out
 	}
 	ms := func(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 	limit := ms(*timeout)
-	if !step.timedOut() {
+	if !timedOut(step) {
 		if limit < *step.Duration {
 			return StepEffect{EffectTimedOut, &limit}
 		}
@@ -118,7 +117,7 @@ func (r *Recording) change(i int, edits *Checked) StepEffect {
 
 // changeRetries decides another number of retries. More of them for a call that failed have an unknown result; so have fewer for one
 // of which nobody knows how many it took.
-func (s *Step) changeRetries(n int64) Effect {
+func changeRetries(s *Step, n int64) Effect {
 	used := int64(-1)
 	if s.Attempts != nil && *s.Attempts > 0 {
 		used = *s.Attempts - 1
@@ -137,7 +136,7 @@ func (s *Step) changeRetries(n int64) Effect {
 }
 
 // timedOut reports whether the recorded call ended at a timeout.
-func (s *Step) timedOut() bool {
+func timedOut(s *Step) bool {
 	if !s.failed() {
 		return false
 	}
@@ -150,18 +149,18 @@ func (s *Step) timedOut() bool {
 	return false
 }
 
-// effects spreads the effects of edits to the steps after them.
-type effects struct {
+// spread spreads the effects of edits to the steps after them.
+type spread struct {
 	*Recording
 	effects  []StepEffect
 	children [][]int // of each step; the last are those without a parent
 }
 
 // follow decides siblings. after reports that they begin after something that differs from the recording.
-func (s *effects) follow(siblings []int, after bool) {
+func (s *spread) follow(siblings []int, after bool) {
 	first := -1 // of the siblings with an effect, the one that had ended first
 	for _, i := range siblings {
-		after = after || first >= 0 && s.Steps[first].interval().Precedes(s.Steps[i].interval())
+		after = after || first >= 0 && interval(&s.Steps[first]).Precedes(interval(&s.Steps[i]))
 		s.follow(s.children[i], after)
 		if after || s.effects[i].Effect == EffectNone && s.endsLater(i) {
 			s.effects[i] = StepEffect{Effect: EffectUnknown}
@@ -177,7 +176,7 @@ func (s *effects) follow(siblings []int, after bool) {
 }
 
 // endsLater reports whether a step waited for a child whose end is unknown. Nobody waited for one that outlives it.
-func (s *effects) endsLater(i int) bool {
+func (s *spread) endsLater(i int) bool {
 	recorded, ok := s.Steps[i].end()
 	return ok && slices.ContainsFunc(s.children[i], func(child int) bool {
 		end, ok := s.Steps[child].end()
@@ -186,7 +185,7 @@ func (s *effects) endsLater(i int) bool {
 }
 
 // interval is when the step ran, from the start of the run. One without an end ended when it began.
-func (s *Step) interval() runmodel.Interval {
+func interval(s *Step) runmodel.Interval {
 	start := time.Time{}.Add(s.Offset)
 	if s.Duration == nil {
 		return runmodel.Interval{Start: start, End: start}

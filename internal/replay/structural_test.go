@@ -262,10 +262,10 @@ func TestStructureOracle(t *testing.T) {
 			edits[call] = edit
 			list = append(list, Edit{Target: Target{SpanID: b.id(call.id)}, Set: set})
 		}
-		checked, err := r.Check(list, "edits")
+		checked, err := Check(r, list, "edits")
 		require.NoError(t, err)
 		end, known := p.simulate(edits, 0)
-		got := r.Structure(checked)
+		got := StructureOf(r, checked)
 		if known {
 			require.NotNil(t, got.Duration, "run %d", n)
 			require.Equal(t, end, *got.Duration, "run %d", n)

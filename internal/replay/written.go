@@ -14,8 +14,8 @@ type SpanWriter struct {
 	converted map[string]json.RawMessage
 }
 
-// SpanWriter returns a writer for the steps of one attempt. It must not be used concurrently.
-func (r *Recording) SpanWriter() *SpanWriter { return &SpanWriter{r, map[string]json.RawMessage{}} }
+// NewSpanWriter returns a writer for the steps of one attempt. It must not be used concurrently.
+func NewSpanWriter(r *Recording) *SpanWriter { return &SpanWriter{r, map[string]json.RawMessage{}} }
 
 // Form returns the form of a step in which it is written as a span.
 func (r *SpanWriter) Form(step AttemptStep) (SpanForm, error) {
@@ -73,7 +73,7 @@ func (r *SpanWriter) writeModel(out *SpanForm, step *AttemptStep) error {
 		if !same {
 			out.SystemInstructions = nil
 			for _, raw := range system {
-				out.SystemInstructions = append(out.SystemInstructions, listOf(membersOf(raw)["parts"])...)
+				out.SystemInstructions = append(out.SystemInstructions, jsontext.List(jsontext.Members(raw)["parts"])...)
 			}
 		}
 		request = &Request{Messages: request.Messages[leading:], Tools: request.Tools}
@@ -94,7 +94,7 @@ func (r *SpanWriter) writeModel(out *SpanForm, step *AttemptStep) error {
 }
 
 // instructions returns the chat messages of a recorded step's instructions.
-func (r *Recording) instructions(step int) []json.RawMessage {
+func (r *SpanWriter) instructions(step int) []json.RawMessage {
 	if step < 0 {
 		return nil
 	}
@@ -129,7 +129,7 @@ func (r *SpanWriter) formsOf(messages []json.RawMessage) ([]json.RawMessage, err
 }
 
 // form returns the longest recorded form that the messages begin with.
-func (r *Recording) form(messages []json.RawMessage) (found *messageForm) {
+func (r *SpanWriter) form(messages []json.RawMessage) (found *messageForm) {
 	forms := r.forms[string(messages[0])]
 	for i := range forms {
 		group := forms[i].group
