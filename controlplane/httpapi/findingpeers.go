@@ -19,7 +19,7 @@ import (
 
 // PeersOfFindings are the subjects that findings are tested by and promoted to.
 type PeersOfFindings struct {
-	Replays  *replays.Service
+	Replays  *replays.Batches
 	Registry *prompts.Service
 	Sets     *datasets.Service
 	Runs     *runs.Service
@@ -33,7 +33,7 @@ var (
 
 // Batches returns those of the batches that exist.
 func (p PeersOfFindings) Batches(ctx context.Context, in access.Projects, ids []uuid.UUID) ([]findings.Batch, error) {
-	found, err := p.Replays.BatchesByID(ctx, in, ids)
+	found, err := p.Replays.ByID(ctx, in, ids)
 	if err != nil {
 		return nil, err
 	}

@@ -25,13 +25,13 @@ func (h replayHandlers) CreateReplayBatch(ctx context.Context, req contract.Crea
 		return nil, err
 	}
 	if valueOf(req.Body.Plan, false) {
-		p, err := h.replays.PlanBatch(ctx, grantOf(ctx), wanted)
+		p, err := h.batches.Plan(ctx, grantOf(ctx), wanted)
 		if err != nil {
 			return nil, err
 		}
 		return contract.CreateReplayBatch200JSONResponse(batchPlanOf(p)), nil
 	}
-	created, err := h.replays.CreateBatch(ctx, grantOf(ctx), wanted)
+	created, err := h.batches.Create(ctx, grantOf(ctx), wanted)
 	if err != nil {
 		return nil, err
 	}
@@ -99,7 +99,7 @@ func millisecondsOf(d *time.Duration) *float64 {
 // ListReplayBatches lists batches.
 func (h replayHandlers) ListReplayBatches(ctx context.Context, req contract.ListReplayBatchesRequestObject) (contract.ListReplayBatchesResponseObject, error) {
 	page := pageOf(req.Params.Limit, req.Params.Offset)
-	found, more, err := h.replays.ListBatches(ctx, grantOf(ctx), replays.Status(valueOf(req.Params.Status, "")), page)
+	found, more, err := h.batches.List(ctx, grantOf(ctx), replays.Status(valueOf(req.Params.Status, "")), page)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (h replayHandlers) ListReplayBatches(ctx context.Context, req contract.List
 
 // GetReplayBatch reads a batch.
 func (h replayHandlers) GetReplayBatch(ctx context.Context, req contract.GetReplayBatchRequestObject) (contract.GetReplayBatchResponseObject, error) {
-	found, err := h.replays.GetBatch(ctx, grantOf(ctx), req.BatchId)
+	found, err := h.batches.Get(ctx, grantOf(ctx), req.BatchId)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +124,7 @@ func (h replayHandlers) GetReplayBatch(ctx context.Context, req contract.GetRepl
 
 // UpdateReplayBatch renames a batch.
 func (h replayHandlers) UpdateReplayBatch(ctx context.Context, req contract.UpdateReplayBatchRequestObject) (contract.UpdateReplayBatchResponseObject, error) {
-	changed, err := h.replays.RenameBatch(ctx, grantOf(ctx), req.BatchId, req.Body.Name)
+	changed, err := h.batches.Rename(ctx, grantOf(ctx), req.BatchId, req.Body.Name)
 	if err != nil {
 		return nil, err
 	}
@@ -137,12 +137,12 @@ func (h replayHandlers) DeleteReplayBatch(ctx context.Context, req contract.Dele
 	if err := h.kept.KeepVerdict(ctx, grantOf(ctx).Projects, req.BatchId); err != nil {
 		return nil, err
 	}
-	return contract.DeleteReplayBatch204Response{}, h.replays.DeleteBatch(ctx, grantOf(ctx), req.BatchId)
+	return contract.DeleteReplayBatch204Response{}, h.batches.Delete(ctx, grantOf(ctx), req.BatchId)
 }
 
 // CancelReplayBatch cancels a batch.
 func (h replayHandlers) CancelReplayBatch(ctx context.Context, req contract.CancelReplayBatchRequestObject) (contract.CancelReplayBatchResponseObject, error) {
-	changed, err := h.replays.CancelBatch(ctx, grantOf(ctx), req.BatchId)
+	changed, err := h.batches.Cancel(ctx, grantOf(ctx), req.BatchId)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (h replayHandlers) CancelReplayBatch(ctx context.Context, req contract.Canc
 
 // ExtendReplayBatch makes more attempts of each run.
 func (h replayHandlers) ExtendReplayBatch(ctx context.Context, req contract.ExtendReplayBatchRequestObject) (contract.ExtendReplayBatchResponseObject, error) {
-	changed, err := h.replays.ExtendBatch(ctx, grantOf(ctx), req.BatchId, replays.Extension{
+	changed, err := h.batches.Extend(ctx, grantOf(ctx), req.BatchId, replays.Extension{
 		Controls: req.Body.Controls, Treatments: req.Body.Treatments, MaxCost: moneyOf(req.Body.MaxCostUsd),
 	})
 	if err != nil {
@@ -164,12 +164,12 @@ func (h replayHandlers) ExtendReplayBatch(ctx context.Context, req contract.Exte
 
 // ListReplayBatchRuns lists the runs of a batch.
 func (h replayHandlers) ListReplayBatchRuns(ctx context.Context, req contract.ListReplayBatchRunsRequestObject) (contract.ListReplayBatchRunsResponseObject, error) {
-	batch, err := h.replays.GetBatch(ctx, grantOf(ctx), req.BatchId)
+	batch, err := h.batches.Get(ctx, grantOf(ctx), req.BatchId)
 	if err != nil {
 		return nil, err
 	}
 	page := pageOf(req.Params.Limit, req.Params.Offset)
-	found, more, err := h.replays.BatchRuns(ctx, &batch, replays.RunOutcome(valueOf(req.Params.Outcome, "")), page)
+	found, more, err := h.batches.RunsOf(ctx, &batch, replays.RunOutcome(valueOf(req.Params.Outcome, "")), page)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (h replayHandlers) batch(ctx context.Context, b *replays.Batch) (contract.R
 	if err := convert(config.Tools, &answer.Tools); err != nil {
 		return answer, err
 	}
-	cost, err := h.replays.BatchCost(ctx, b)
+	cost, err := h.batches.CostOf(ctx, b)
 	if err != nil {
 		return answer, err
 	}

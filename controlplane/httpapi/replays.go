@@ -25,6 +25,7 @@ const (
 
 type replayHandlers struct {
 	replays *replays.Service
+	batches *replays.Batches
 	prompts *prompts.Service
 	runs    *runs.Service
 	kept    verdictKeeper
@@ -43,7 +44,7 @@ func (h replayHandlers) CreateReplay(ctx context.Context, req contract.CreateRep
 		return nil, err
 	}
 	if valueOf(req.Body.Plan, false) {
-		p, err := h.replays.Plan(ctx, grantOf(ctx), wanted)
+		p, err := h.replays.Plan(ctx, grantOf(ctx), wanted, true)
 		if err != nil {
 			return nil, err
 		}

@@ -54,6 +54,7 @@ type Services struct {
 	Completions   *completions.Service
 	Evaluations   *evaluations.Service
 	Replays       *replays.Service
+	ReplayBatches *replays.Batches
 	Diagnoses     *diagnoses.Service
 	Rules         *rules.Service
 	Recorder      *recording.Recorder
@@ -116,7 +117,7 @@ var _ contract.StrictServerInterface = (*operations)(nil)
 
 func newOperations(s Services, addresses Addresses, log *slog.Logger) *operations {
 	judges := judgeHandlers{s.Evaluations, s.Prompts}
-	replayed := replayHandlers{s.Replays, s.Prompts, s.Runs, s.Findings, judges}
+	replayed := replayHandlers{s.Replays, s.ReplayBatches, s.Prompts, s.Runs, s.Findings, judges}
 	comparisons := comparisonHandlers{s.Evaluations, s.Prompts, judges, log}
 	return &operations{
 		accountHandlers{s.Identity},

@@ -29,6 +29,7 @@ type Config struct {
 	Causes   runtools.Causes
 	Prompts  Prompts
 	Replays  replaytools.Replays
+	Batches  replaytools.ReplayBatches
 	Work     replaytools.Work
 	// ReadFilter reads the filters of runs of a project from a query string.
 	ReadFilter replaytools.ReadFilter
@@ -117,7 +118,7 @@ func newServer(c Config, name func(string) string) (*mcp.Server, error) {
 	if err := runtools.Add(server, t, c.Failures, c.Causes); err != nil {
 		return nil, err
 	}
-	if err := replaytools.Add(server, t, c.Replays, c.Work, c.ReadFilter); err != nil {
+	if err := replaytools.Add(server, t, c.Replays, c.Batches, c.Work, c.ReadFilter); err != nil {
 		return nil, err
 	}
 	server.AddReceivingMiddleware(promptServer{c.Prompts, c.Log}.servePrompts)

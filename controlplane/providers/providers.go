@@ -331,6 +331,14 @@ const nanosPerDollar = 1e9
 // Dollars returns the amount in US dollars.
 func (m Money) Dollars() float64 { return float64(m) / nanosPerDollar }
 
+// AddMoney adds amounts, of which nil is unknown.
+func AddMoney(a, b *Money) *Money {
+	if a == nil || b == nil {
+		return nil
+	}
+	return new(*a + *b)
+}
+
 // MoneyOf returns an amount of US dollars, rounded up: a cost is never counted as less than it is.
 func MoneyOf(dollars float64) Money {
 	// The product of a decimal fraction may lie just above the whole number that is meant.

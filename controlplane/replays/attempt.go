@@ -52,7 +52,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 	args := pgx.NamedArgs{"id": t.r.ID, "try": t.id, "number": a.Number}
 	// The start that is stored is that of the run: an attempt that is recorded again must have the same.
 	started := t.now()
-	if err := mustChange(ctx, t.db, "begin attempt", args, pgx.NamedArgs{"now": started}); err != nil {
+	if err := work.Change(ctx, t.db, "begin attempt", args, pgx.NamedArgs{"now": started}); err != nil {
 		return err
 	}
 	if a.StartedAt != nil {
@@ -93,7 +93,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 	}
 	return work.Retry(ctx, func() error {
 		return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-			if err := mustChange(ctx, tx, "end attempt", args, end); err != nil {
+			if err := work.Change(ctx, tx, "end attempt", args, end); err != nil {
 				return err
 			}
 			_, err := tx.Exec(ctx, "remove steps", args)
@@ -109,21 +109,6 @@ func encode(part string, value any) (string, error) {
 		return "", fmt.Errorf("encode the %s: %w", part, err)
 	}
 	return string(text), nil
-}
-
-// mustChange runs a statement that changes a row unless the try was replaced.
-func mustChange(ctx context.Context, db postgres.DB, statement string, args ...pgx.NamedArgs) error {
-	all := pgx.NamedArgs{}
-	for _, some := range args {
-		for name, value := range some {
-			all[name] = value
-		}
-	}
-	changed, err := db.Exec(ctx, statement, all)
-	if err == nil && changed == 0 {
-		return work.ErrFenced
-	}
-	return err
 }
 
 // done returns the steps that were stored.
@@ -156,7 +141,7 @@ func (m *making) store(ctx context.Context, step replay.AttemptStep) error {
 	// What was answered is stored, also while the process stops.
 	ctx = context.WithoutCancel(ctx)
 	return work.Retry(ctx, func() error {
-		return mustChange(ctx, m.db, "store step", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "step": step.Index, "content": utf8text.Storable(string(text))})
+		return work.Change(ctx, m.db, "store step", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "step": step.Index, "content": utf8text.Storable(string(text))})
 	})
 }
 
@@ -251,12 +236,12 @@ func (m *making) failed(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, providers.ErrMaxCost): // also in a call: one that failed may have cost more than was reserved for it
-		m.stopAll(stopMaxCost, nil)
+		m.stopAll(StopMaxCost, nil)
 		return errStopped
 	case refused == nil, refused.Code == problem.CodeDependency:
 		return err
 	case refused.Kind == problem.PaymentRequired:
-		m.stopAll(stopBudget, nil)
+		m.stopAll(StopBudget, nil)
 		return errStopped
 	case providers.NeedsPerson(refused.Code) && (refused.Code != codeParameter || !m.answered):
 		m.stopAll("", refused)

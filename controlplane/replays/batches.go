@@ -2,6 +2,7 @@ package replays
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,22 +10,44 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/validate"
+	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
 )
 
-var (
-	errBatchRunning = &problem.Error{Kind: problem.Conflict, Code: "replay_batch_running", Detail: "The batch is still running. Cancel it, or wait until it ends."}
-	errInBatch      = &problem.Error{
-		Kind: problem.Conflict, Code: "replay_in_batch", Detail: "The replay belongs to a batch. Cancel, extend or delete the batch.",
-	}
-)
+//go:embed batches.sql
+var batchQueries string
+
+var errBatchRunning = &problem.Error{Kind: problem.Conflict, Code: "replay_batch_running", Detail: "The batch is still running. Cancel it, or wait until it ends."}
+
+// Batches manages batches.
+type Batches struct {
+	db        postgres.DB
+	jobs      *work.Queue
+	replays   *Service
+	runs      *runs.Service
+	providers *providers.Service
+	now       func() time.Time
+}
+
+// NewBatches returns a service on the database, which works on batches as jobs of the queue. now is the clock.
+func NewBatches(pool *pgxpool.Pool, queue *work.Queue, replays *Service, recorded *runs.Service, models *providers.Service, now func() time.Time) *Batches {
+	s := &Batches{postgres.NewDB(pool, batchQueries), queue, replays, recorded, models, postgres.Clock(now)}
+	work.Register(queue, s.run)
+	queue.Recover(work.Kind{
+		Name: "replay batch", DB: s.db, List: "list lost batches", SetJob: "set job of batch",
+		Job: func(lost work.Lost) river.JobArgs { return batchArgs{lost.ID, lost.Queue()} },
+	})
+	return s
+}
 
 // Part is why a run is in a batch.
 type Part string
@@ -145,22 +168,22 @@ type BatchRun struct {
 	Total, Done int
 }
 
-// ListBatches returns a page of batches, the newest first.
-func (s *Service) ListBatches(ctx context.Context, grant access.Grant, status Status, page postgres.Page) ([]Batch, bool, error) {
+// List returns a page of batches, the newest first.
+func (s *Batches) List(ctx context.Context, grant access.Grant, status Status, page postgres.Page) ([]Batch, bool, error) {
 	return postgres.List[Batch](ctx, s.db, "list batches", page, pgx.NamedArgs{"projects": grant.IDs(), "id": nil, "status": status})
 }
 
-// GetBatch returns a batch.
-func (s *Service) GetBatch(ctx context.Context, grant access.Grant, id uuid.UUID) (Batch, error) {
-	return s.getBatch(ctx, s.db, grant.Projects, id)
+// Get returns a batch.
+func (s *Batches) Get(ctx context.Context, grant access.Grant, id uuid.UUID) (Batch, error) {
+	return s.get(ctx, s.db, grant.Projects, id)
 }
 
-func (s *Service) getBatch(ctx context.Context, db postgres.DB, in access.Projects, id uuid.UUID) (Batch, error) {
+func (s *Batches) get(ctx context.Context, db postgres.DB, in access.Projects, id uuid.UUID) (Batch, error) {
 	return postgres.One[Batch](ctx, db, "list batches", pgx.NamedArgs{"projects": in.IDs(), "id": id, "status": "", "limit": 1, "offset": 0})
 }
 
-// BatchesByID returns those of the batches that exist, with what they edit and show. Their runs and attempts are not counted.
-func (s *Service) BatchesByID(ctx context.Context, in access.Projects, ids []uuid.UUID) ([]Batch, error) {
+// ByID returns those of the batches that exist, with what they edit and show. Their runs and attempts are not counted.
+func (s *Batches) ByID(ctx context.Context, in access.Projects, ids []uuid.UUID) ([]Batch, error) {
 	rows, err := postgres.Many[struct {
 		ID     uuid.UUID
 		Name   string
@@ -176,7 +199,7 @@ func (s *Service) BatchesByID(ctx context.Context, in access.Projects, ids []uui
 }
 
 // FailedRuns returns the runs of a batch that were chosen because they failed.
-func (s *Service) FailedRuns(ctx context.Context, in access.Projects, id uuid.UUID) ([]uuid.UUID, error) {
+func (s *Batches) FailedRuns(ctx context.Context, in access.Projects, id uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := postgres.Many[struct{ RunID uuid.UUID }](ctx, s.db, "list failed runs of batch", pgx.NamedArgs{"projects": in.IDs(), "id": id})
 	ids := make([]uuid.UUID, len(rows))
 	for i := range rows {
@@ -185,13 +208,13 @@ func (s *Service) FailedRuns(ctx context.Context, in access.Projects, id uuid.UU
 	return ids, err
 }
 
-// BatchRuns returns a page of the runs of a batch, those with an outcome only if one is given.
-func (s *Service) BatchRuns(ctx context.Context, b *Batch, outcome RunOutcome, page postgres.Page) ([]BatchRun, bool, error) {
+// RunsOf returns a page of the runs of a batch, those with an outcome only if one is given.
+func (s *Batches) RunsOf(ctx context.Context, b *Batch, outcome RunOutcome, page postgres.Page) ([]BatchRun, bool, error) {
 	return postgres.List[BatchRun](ctx, s.db, "list runs of batch", page, pgx.NamedArgs{"id": b.ID, "outcome": outcome})
 }
 
-// BatchCost returns what the requests of a batch cost so far.
-func (s *Service) BatchCost(ctx context.Context, b *Batch) (cost providers.EvaluationCost, err error) {
+// CostOf returns what the requests of a batch cost so far.
+func (s *Batches) CostOf(ctx context.Context, b *Batch) (cost providers.EvaluationCost, err error) {
 	result, err := b.ReadResult()
 	if err != nil {
 		return cost, err
@@ -199,10 +222,10 @@ func (s *Service) BatchCost(ctx context.Context, b *Batch) (cost providers.Evalu
 	if result != nil {
 		return result.Cost, nil
 	}
-	return s.batchCost(ctx, b.ID)
+	return s.cost(ctx, b.ID)
 }
 
-func (s *Service) batchCost(ctx context.Context, id uuid.UUID) (providers.EvaluationCost, error) {
+func (s *Batches) cost(ctx context.Context, id uuid.UUID) (providers.EvaluationCost, error) {
 	members, err := s.members(ctx, id)
 	if err != nil {
 		return providers.EvaluationCost{}, err
@@ -211,7 +234,7 @@ func (s *Service) batchCost(ctx context.Context, id uuid.UUID) (providers.Evalua
 }
 
 // members returns the replays of a batch.
-func (s *Service) members(ctx context.Context, id uuid.UUID) ([]uuid.UUID, error) {
+func (s *Batches) members(ctx context.Context, id uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list ids of replays of batch", pgx.NamedArgs{"id": id})
 	ids := make([]uuid.UUID, len(rows))
 	for i := range rows {
@@ -220,35 +243,35 @@ func (s *Service) members(ctx context.Context, id uuid.UUID) ([]uuid.UUID, error
 	return ids, err
 }
 
-// RenameBatch changes the name of a batch.
-func (s *Service) RenameBatch(ctx context.Context, grant access.Grant, id uuid.UUID, name string) (Batch, error) {
+// Rename changes the name of a batch.
+func (s *Batches) Rename(ctx context.Context, grant access.Grant, id uuid.UUID, name string) (Batch, error) {
 	if err := validate.Printable("body.name", name); err != nil {
 		return Batch{}, err
 	}
-	return s.changeBatch(ctx, grant, id, func(ctx context.Context, tx postgres.DB, _ *Batch) error {
+	return s.change(ctx, grant, id, func(ctx context.Context, tx postgres.DB, _ *Batch) error {
 		_, err := tx.Exec(ctx, "rename batch", pgx.NamedArgs{"id": id, "name": name})
 		return err
 	})
 }
 
-// DeleteBatch deletes a batch with its replays. The runs of their attempts stay.
-func (s *Service) DeleteBatch(ctx context.Context, grant access.Grant, id uuid.UUID) error {
-	_, err := s.GetBatch(ctx, grant, id)
+// Delete deletes a batch with its replays. The runs of their attempts stay.
+func (s *Batches) Delete(ctx context.Context, grant access.Grant, id uuid.UUID) error {
+	_, err := s.Get(ctx, grant, id)
 	if err != nil {
 		return err
 	}
 	err = s.db.Delete(ctx, "delete batch", pgx.NamedArgs{"projects": grant.IDs(), "id": id})
 	if errors.Is(err, postgres.ErrNotFound) {
-		if _, err := s.GetBatch(ctx, grant, id); err == nil {
+		if _, err := s.Get(ctx, grant, id); err == nil {
 			return errBatchRunning
 		}
 	}
 	return err
 }
 
-// CancelBatch cancels a batch. A job says what the attempts that ended show. One that has ended stays as it is.
-func (s *Service) CancelBatch(ctx context.Context, grant access.Grant, id uuid.UUID) (Batch, error) {
-	return s.changeBatch(ctx, grant, id, func(ctx context.Context, tx postgres.DB, b *Batch) error {
+// Cancel cancels a batch. A job says what the attempts that ended show. One that has ended stays as it is.
+func (s *Batches) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) (Batch, error) {
+	return s.change(ctx, grant, id, func(ctx context.Context, tx postgres.DB, b *Batch) error {
 		if !b.unfinished() {
 			return nil
 		}
@@ -262,13 +285,14 @@ func (s *Service) CancelBatch(ctx context.Context, grant access.Grant, id uuid.U
 		}); err != nil {
 			return err
 		}
-		return s.endMembers(ctx, tx, b.ID, StatusCancelled, stopCancelled)
+		return s.endMembers(ctx, tx, b.ID, StatusCancelled, StopCancelled)
 	})
 }
 
 // endMembers ends the replays of a batch that have not ended, with their attempts.
-func (s *Service) endMembers(ctx context.Context, tx postgres.DB, id uuid.UUID, status Status, stop replay.StopReason) error {
-	args := pgx.NamedArgs{"id": id, "status": status, "stop": stop, "detail": notMade[stop].detail, "remedy": notMade[stop].remedy, "now": s.now()}
+func (s *Batches) endMembers(ctx context.Context, tx postgres.DB, id uuid.UUID, status Status, stop replay.StopReason) error {
+	detail, remedy := NotMade(stop)
+	args := pgx.NamedArgs{"id": id, "status": status, "stop": stop, "detail": detail, "remedy": remedy, "now": s.now()}
 	for _, statement := range []string{"cancel attempts of batch", "remove steps of batch", "end replays of batch"} {
 		if _, err := tx.Exec(ctx, statement, args); err != nil {
 			return err
@@ -277,9 +301,9 @@ func (s *Service) endMembers(ctx context.Context, tx postgres.DB, id uuid.UUID, 
 	return nil
 }
 
-// ExtendBatch makes the attempts that are missing, those that failed, and more of each run.
-func (s *Service) ExtendBatch(ctx context.Context, grant access.Grant, id uuid.UUID, more Extension) (Batch, error) {
-	return s.changeBatch(ctx, grant, id, func(ctx context.Context, tx postgres.DB, b *Batch) error {
+// Extend makes the attempts that are missing, those that failed, and more of each run.
+func (s *Batches) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, more Extension) (Batch, error) {
+	return s.change(ctx, grant, id, func(ctx context.Context, tx postgres.DB, b *Batch) error {
 		if b.unfinished() {
 			return errBatchRunning
 		}
@@ -287,10 +311,10 @@ func (s *Service) ExtendBatch(ctx context.Context, grant access.Grant, id uuid.U
 		if err != nil {
 			return err
 		}
-		if err := known(config.Edits); err != nil {
-			return err
+		if config.Edits.Removed() {
+			return ErrEditRemoved
 		}
-		controls, treatments, err := more.counts(b.Controls, b.Treatments, config.Executor)
+		controls, treatments, err := more.Counts(b.Controls, b.Treatments, config.Executor)
 		if err != nil {
 			return err
 		}
@@ -304,7 +328,7 @@ func (s *Service) ExtendBatch(ctx context.Context, grant access.Grant, id uuid.U
 			return err
 		}
 		if again == 0 && controls == b.Controls && treatments == b.Treatments && b.Planned == b.Chosen+b.Good && b.Status != StatusFailed {
-			return errNothing
+			return ErrNothingMissing
 		}
 		replays, err := postgres.Many[struct {
 			ID                   uuid.UUID
@@ -324,7 +348,7 @@ func (s *Service) ExtendBatch(ctx context.Context, grant access.Grant, id uuid.U
 			if config.Executor == replay.ExecutorCassette { // nothing varies
 				to = from
 			}
-			if err := addAttempts(ctx, tx, r.ID, attemptsOf(&config, nil, from[0], from[1], to[0], to[1])); err != nil {
+			if err := s.replays.AddAttempts(ctx, tx.PGX(), r.ID, &config, from, to); err != nil {
 				return err
 			}
 			if _, err := tx.Exec(ctx, "extend replay of batch", pgx.NamedArgs{"id": r.ID, "controls": to[0], "treatments": to[1]}); err != nil {
@@ -337,7 +361,7 @@ func (s *Service) ExtendBatch(ctx context.Context, grant access.Grant, id uuid.U
 	})
 }
 
-// changeBatch changes a batch under a lock.
-func (s *Service) changeBatch(ctx context.Context, grant access.Grant, id uuid.UUID, do func(context.Context, postgres.DB, *Batch) error) (Batch, error) {
-	return changeLocked(ctx, s.db, "lock batch", grant, id, s.getBatch, do)
+// change changes a batch under a lock.
+func (s *Batches) change(ctx context.Context, grant access.Grant, id uuid.UUID, do func(context.Context, postgres.DB, *Batch) error) (Batch, error) {
+	return ChangeLocked(ctx, s.db, "lock batch", grant, id, s.get, do)
 }

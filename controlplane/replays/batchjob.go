@@ -2,7 +2,8 @@ package replays
 
 import (
 	"context"
-	"errors"
+	"encoding/json"
+	"fmt"
 	"sync"
 
 	"github.com/google/uuid"
@@ -37,7 +38,7 @@ func (a batchArgs) Queue() string { return a.queue }
 
 // batchTry works on a batch.
 type batchTry struct {
-	*Service
+	*Batches
 	id     uuid.UUID
 	b      Batch
 	config BatchConfig
@@ -51,9 +52,9 @@ type batchTry struct {
 	failure *problem.Error
 }
 
-// runBatch does the job of a batch.
-func (s *Service) runBatch(ctx context.Context, args batchArgs, last bool) error {
-	t := &batchTry{Service: s, id: uuid.New(), judged: map[uuid.UUID]*verdict.Input{}}
+// run does the job of a batch.
+func (s *Batches) run(ctx context.Context, args batchArgs, last bool) error {
+	t := &batchTry{Batches: s, id: uuid.New(), judged: map[uuid.UUID]*verdict.Input{}}
 	job, _ := work.JobOf(ctx)
 	begun, err := s.db.Exec(ctx, "begin batch", pgx.NamedArgs{"id": args.BatchID, "try": t.id, "job": job, "now": s.now()})
 	if err != nil || begun == 0 { // it ended, was deleted, or has another job
@@ -75,7 +76,7 @@ func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
 	if len(owner) == 0 {
 		return work.ErrFenced
 	}
-	if t.b, err = t.getBatch(ctx, t.db, access.OfJob(owner[0].ProjectID), id); err != nil {
+	if t.b, err = t.get(ctx, t.db, access.OfJob(owner[0].ProjectID), id); err != nil {
 		return err
 	}
 	if t.config, err = t.b.ReadConfig(); err != nil {
@@ -101,7 +102,7 @@ func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
 }
 
 // planRun stores a replay of a run, or why it cannot have one. It sets the id of the replay, unless there is none.
-func (t *batchTry) planRun(ctx context.Context, m *member) (*source, error) {
+func (t *batchTry) planRun(ctx context.Context, m *member) (*Plan, error) {
 	n := &Wanted{
 		Run: m.RunID, Edits: t.config.Edits.List, Executor: t.config.Executor, Provider: t.config.ProviderID, Controls: t.b.Controls, Treatments: t.b.Treatments,
 		Tools: t.config.Tools, Outcome: t.config.Outcome, Panel: t.config.Panel, AllowUnpriced: t.b.AllowUnpriced,
@@ -119,17 +120,16 @@ func (t *batchTry) planRun(ctx context.Context, m *member) (*source, error) {
 	args := pgx.NamedArgs{"id": t.b.ID, "try": t.id, "number": m.Number, "replay": nil, "code": nil, "detail": nil}
 	if err != nil {
 		args["code"], args["detail"] = code, utf8text.Storable(problem.Of(err).Error())
-		return nil, mustChange(ctx, t.db, "set replay of run", args)
+		return nil, work.Change(ctx, t.db, "set replay of run", args)
 	}
 	id := postgres.NewID()
 	args["replay"], m.ReplayID = id, &id
-	return p.source, t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		if err := t.store(ctx, tx, n, p, nil, pgx.NamedArgs{
-			"id": id, "job": nil, "batch": t.b.ID, "max_cost": nil, "author": t.b.CreatedByID, "author_key": t.b.AuthorKey,
-		}); err != nil {
+	return p, t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		of := InBatch{ID: id, Batch: t.b.ID, Author: t.b.CreatedByID, AuthorKey: t.b.AuthorKey}
+		if err := t.replays.StoreInBatch(ctx, tx.PGX(), n, p, of); err != nil {
 			return err
 		}
-		return mustChange(ctx, tx, "set replay of run", args)
+		return work.Change(ctx, tx, "set replay of run", args)
 	})
 }
 
@@ -161,7 +161,7 @@ func (t *batchTry) replay(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	spent, err := t.batchCost(ctx, t.b.ID)
+	spent, err := t.cost(ctx, t.b.ID)
 	if err != nil {
 		return err
 	}
@@ -220,30 +220,31 @@ func (t *batchTry) stopped() bool {
 
 // member makes the replay of a run, which it plans first if that was not done.
 func (t *batchTry) member(ctx context.Context, m *member) error {
-	one := t.newTry(t.budget)
+	var plan *Plan
 	if m.ReplayID == nil {
 		var err error
-		if one.source, err = t.planRun(ctx, m); err != nil || m.ReplayID == nil {
+		if plan, err = t.planRun(ctx, m); err != nil || m.ReplayID == nil {
 			return err
 		}
 	}
-	begun, err := t.db.Exec(ctx, "begin replay of batch", pgx.NamedArgs{"id": *m.ReplayID, "batch": t.b.ID, "batch_try": t.id, "try": one.id, "now": t.now()})
+	one := t.replays.Member(t.budget, plan)
+	begun, err := t.db.Exec(ctx, "begin replay of batch", pgx.NamedArgs{"id": *m.ReplayID, "batch": t.b.ID, "batch_try": t.id, "try": one.Try(), "now": t.now()})
 	if err != nil {
 		return err
 	}
 	if begun == 0 {
 		return work.ErrFenced
 	}
-	if err := one.do(ctx, *m.ReplayID); err != nil {
+	if err := one.Make(ctx, *m.ReplayID); err != nil {
 		return err
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if one.judged != nil {
-		t.judged[*m.ReplayID] = one.judged
+	if evidence := one.Evidence(); evidence != nil {
+		t.judged[*m.ReplayID] = evidence
 	}
 	if t.failure == nil && t.stop == "" {
-		t.stop, t.failure = one.stop, one.failure
+		t.stop, t.failure = one.Stop()
 	}
 	return nil
 }
@@ -265,7 +266,7 @@ func (t *batchTry) judge(ctx context.Context) (*BatchResult, error) {
 			continue
 		}
 		group.Go(func() (err error) {
-			found[i], err = t.evidenceOf(reading, *list[i].ReplayID)
+			found[i], err = t.replays.Evidence(reading, access.OfJob(t.b.ProjectID), *list[i].ReplayID)
 			return err
 		})
 	}
@@ -292,54 +293,34 @@ func (t *batchTry) judge(ctx context.Context) (*BatchResult, error) {
 	if _, err := t.db.Exec(ctx, "set outcomes of runs", pgx.NamedArgs{"id": t.b.ID, "try": t.id, "numbers": numbers, "outcomes": outcomes}); err != nil {
 		return nil, err
 	}
-	cost, err := t.batchCost(ctx, t.b.ID)
+	cost, err := t.cost(ctx, t.b.ID)
 	if err != nil {
 		return nil, err
 	}
 	return resultOf(evidence, counts, t.config.Graded(), cost), nil
 }
 
-// evidenceOf returns what the attempts of a replay did, nil if the recorded run is no longer what it was.
-func (t *batchTry) evidenceOf(ctx context.Context, id uuid.UUID) (*verdict.Input, error) {
-	one := t.newTry(t.budget)
-	var err error
-	if one.r, err = t.get(ctx, t.db, access.OfJob(t.b.ProjectID), id); err != nil {
-		return nil, err
-	}
-	if one.config, err = one.r.ReadConfig(); err != nil {
-		return nil, err
-	}
-	err = one.prepare(ctx)
-	if refused := problem.Of(err); errors.Is(err, errRunDeleted) || refused != nil && refused.Kind == problem.Invalid {
-		return nil, nil //nolint:nilnil // nothing is known of it any more
-	}
-	if err != nil {
-		return nil, err
-	}
-	in, err := one.evidence(ctx)
-	return &in, err
-}
-
 // end ends the batch, and what of it has not ended.
 func (t *batchTry) end(ctx context.Context, status Status, failure *problem.Error, result *BatchResult) error {
 	args := pgx.NamedArgs{"id": t.b.ID, "try": t.id, "status": status, "stop": nil, "code": nil, "detail": nil, "result": nil, "now": t.now()}
-	if t.stop == stopMaxCost || t.stop == stopBudget {
+	if t.stop == StopMaxCost || t.stop == StopBudget {
 		args["stop"] = t.stop
 	}
 	if failure != nil {
 		args["code"], args["detail"] = failure.Code, utf8text.Storable(failure.Error())
 	}
 	if result != nil {
-		var err error
-		if args["result"], err = encode("result", result); err != nil {
-			return err
+		text, err := json.Marshal(result)
+		if err != nil {
+			return fmt.Errorf("encode the result: %w", err)
 		}
+		args["result"] = string(text)
 	}
 	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		if err := mustChange(ctx, tx, "end batch", args); err != nil {
+		if err := work.Change(ctx, tx, "end batch", args); err != nil {
 			return err
 		}
-		stop, ended := stopFailed, StatusFailed
+		stop, ended := StopFailed, StatusFailed
 		if t.stop != "" {
 			stop, ended = t.stop, StatusSucceeded
 		}

@@ -3,6 +3,8 @@ package replays
 import (
 	"cmp"
 	"context"
+	"encoding/json"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -80,25 +82,25 @@ type plannedRun struct {
 	part Part
 }
 
-// PlanBatch says what a batch would do. It calls no model and stores nothing.
-func (s *Service) PlanBatch(ctx context.Context, grant access.Grant, n *WantedBatch) (*BatchPlan, error) {
-	return s.planBatch(ctx, grant, n, true)
+// Plan says what a batch would do. It calls no model and stores nothing.
+func (s *Batches) Plan(ctx context.Context, grant access.Grant, n *WantedBatch) (*BatchPlan, error) {
+	return s.plan(ctx, grant, n, true)
 }
 
-// CreateBatch starts a batch. At least one chosen run must be replayable.
-func (s *Service) CreateBatch(ctx context.Context, grant access.Grant, n *WantedBatch) (Batch, error) {
+// Create starts a batch. At least one chosen run must be replayable.
+func (s *Batches) Create(ctx context.Context, grant access.Grant, n *WantedBatch) (Batch, error) {
 	if n.Name != "" {
 		if err := validate.Printable("body.name", n.Name); err != nil {
 			return Batch{}, err
 		}
 	}
-	p, err := s.planBatch(ctx, grant, n, false)
+	p, err := s.plan(ctx, grant, n, false)
 	if err != nil {
 		return Batch{}, err
 	}
-	config, err := encode("configuration", p.config)
+	config, err := json.Marshal(p.config)
 	if err != nil {
-		return Batch{}, err
+		return Batch{}, fmt.Errorf("encode the configuration: %w", err)
 	}
 	ids, parts := make([]uuid.UUID, len(p.runs)), make([]string, len(p.runs))
 	for i, run := range p.runs {
@@ -112,7 +114,7 @@ func (s *Service) CreateBatch(ctx context.Context, grant access.Grant, n *Wanted
 			return err //nolint:wrapcheck // it says what it does
 		}
 		if _, err := tx.Exec(ctx, "create batch", pgx.NamedArgs{
-			"id": id, "project": n.Project, "name": nameOf(n.Name, p.Texts), "config": config, "controls": n.Replay.Controls, "treatments": n.Replay.Treatments,
+			"id": id, "project": n.Project, "name": NameOf(n.Name, p.Texts), "config": string(config), "controls": n.Replay.Controls, "treatments": n.Replay.Treatments,
 			"max_cost": n.Replay.MaxCost, "allow_unpriced": n.Replay.AllowUnpriced, "job": job, "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
 		}); err != nil {
 			return err
@@ -120,17 +122,17 @@ func (s *Service) CreateBatch(ctx context.Context, grant access.Grant, n *Wanted
 		if _, err := tx.Exec(ctx, "add runs of batch", pgx.NamedArgs{"id": id, "runs": ids, "parts": parts}); err != nil {
 			return err
 		}
-		created, err = s.getBatch(ctx, tx, grant.Projects, id)
+		created, err = s.get(ctx, tx, grant.Projects, id)
 		return err
 	})
 	return created, err
 }
 
-// planBatch chooses the runs, and plans the replay of each. Where it is only looked at, it may lack a connection.
-func (s *Service) planBatch(ctx context.Context, grant access.Grant, n *WantedBatch, look bool) (*BatchPlan, error) {
+// plan chooses the runs, and plans the replay of each. Where it is only looked at, it may lack a connection.
+func (s *Batches) plan(ctx context.Context, grant access.Grant, n *WantedBatch, look bool) (*BatchPlan, error) {
 	p := &BatchPlan{Texts: make([]string, len(n.Replay.Edits)), Warnings: []replay.Warning{}}
 	for i := range n.Replay.Edits {
-		p.Texts[i] = describe(&n.Replay.Edits[i], stepsOfAny(&n.Replay.Edits[i].Target))
+		p.Texts[i] = Describe(&n.Replay.Edits[i])
 	}
 	in := grant
 	in.Projects = grant.Only(n.Project)
@@ -193,14 +195,14 @@ type memberPlan struct {
 	config   Config
 	warnings []replay.Warning
 	estimate Estimate
-	// each is how long a call takes, nil if it is unknown, and places how many calls are made at once.
+	// each is how long a call takes, nil if it is unknown, and slots how many calls are made at once.
 	each   *time.Duration
-	places int
+	slots  int
 	design [2]int
 }
 
 // planMembers plans the replay of each run, in their order.
-func (s *Service) planMembers(ctx context.Context, grant access.Grant, n *WantedBatch, list []plannedRun, look bool) ([]memberPlan, error) {
+func (s *Batches) planMembers(ctx context.Context, grant access.Grant, n *WantedBatch, list []plannedRun, look bool) ([]memberPlan, error) {
 	planned := make([]memberPlan, len(list))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(plannedAtOnce)
@@ -216,8 +218,8 @@ func (s *Service) planMembers(ctx context.Context, grant access.Grant, n *Wanted
 			case err != nil:
 				one.Code, one.Detail, one.refused = code, problem.Of(err).Error(), err
 			default:
-				one.RunName, one.Calls, one.config, one.warnings = p.source.run.Name, p.Estimate.Calls, p.config, p.Warnings
-				one.estimate, one.each, one.places, one.design = p.Estimate, p.callDuration(), p.places, [2]int{p.Controls, p.Treatments}
+				one.RunName, one.Calls, one.config, one.warnings = p.RunName, p.Estimate.Calls, p.Config, p.Warnings
+				one.estimate, one.each, one.slots, one.design = p.Estimate, callDuration(p.Recording), p.Slots, [2]int{p.Controls, p.Treatments}
 			}
 			planned[i] = one
 			return nil
@@ -233,13 +235,13 @@ const (
 )
 
 // planMember plans the replay of a run. An error with a code is about the run only.
-func (s *Service) planMember(ctx context.Context, grant access.Grant, n *Wanted, look bool) (*Plan, string, error) {
-	p, err := s.plan(ctx, grant, n, look)
+func (s *Batches) planMember(ctx context.Context, grant access.Grant, n *Wanted, look bool) (*Plan, string, error) {
+	p, err := s.replays.Plan(ctx, grant, n, look)
 	refused := problem.Of(err)
 	switch {
 	case refused == nil:
 	case refused.Kind == problem.NotFound:
-		return nil, codeGone, errRunDeleted
+		return nil, codeGone, ErrRunDeleted
 	case refused.Kind == problem.Conflict, refused.Kind == problem.TooLarge:
 		return nil, refused.Code, err
 	case refused.Kind == problem.Invalid && slices.ContainsFunc(refused.Fields, func(f problem.Field) bool { return strings.HasPrefix(f.Location, "body.edits") }):
@@ -249,7 +251,7 @@ func (s *Service) planMember(ctx context.Context, grant access.Grant, n *Wanted,
 }
 
 // choose sets the runs: the chosen ones, and good ones of the same names.
-func (s *Service) choose(ctx context.Context, grant access.Grant, n *WantedBatch, p *BatchPlan) error {
+func (s *Batches) choose(ctx context.Context, grant access.Grant, n *WantedBatch, p *BatchPlan) error {
 	seed := int64(rand.Uint64() >> 1) //nolint:gosec // it draws runs
 	ids := n.RunIDs
 	p.Matched = uint64(len(ids))
@@ -322,12 +324,12 @@ type batchEstimate struct {
 	// calls is how long all of them take one after the other, unknown if there is one without a recorded duration.
 	calls   time.Duration
 	unknown bool
-	places  int
+	slots   int
 }
 
 func (e *batchEstimate) add(p *memberPlan) {
 	e.Calls += p.estimate.Calls
-	e.low, e.high = addMoney(e.low, p.estimate.Low), addMoney(e.high, p.estimate.High)
+	e.low, e.high = providers.AddMoney(e.low, p.estimate.Low), providers.AddMoney(e.high, p.estimate.High)
 	for _, model := range p.estimate.Unpriced {
 		if !slices.Contains(e.Unpriced, model) {
 			e.Unpriced = append(e.Unpriced, model)
@@ -336,25 +338,25 @@ func (e *batchEstimate) add(p *memberPlan) {
 	if p.estimate.Calls == 0 {
 		return
 	}
-	e.places, e.unknown = p.places, e.unknown || p.each == nil
+	e.slots, e.unknown = p.slots, e.unknown || p.each == nil
 	if p.each != nil {
 		e.calls += *p.each * time.Duration(p.estimate.Calls)
 	}
 }
 
 func (e *batchEstimate) duration() *time.Duration {
-	if e.unknown || e.places == 0 {
+	if e.unknown || e.slots == 0 {
 		return nil
 	}
-	return new(e.calls / time.Duration(e.places))
+	return new(e.calls / time.Duration(e.slots))
 }
 
 // callDuration is how long the recorded model calls took on average, nil if none has a duration.
-func (p *Plan) callDuration() *time.Duration {
+func callDuration(r *replay.Recording) *time.Duration {
 	var total time.Duration
 	calls := 0
-	for i := range p.Recording.Steps {
-		if step := &p.Recording.Steps[i]; step.Kind == replay.KindModel && step.Duration != nil {
+	for i := range r.Steps {
+		if step := &r.Steps[i]; step.Kind == replay.KindModel && step.Duration != nil {
 			total += *step.Duration
 			calls++
 		}
@@ -367,7 +369,7 @@ func (p *Plan) callDuration() *time.Duration {
 
 // attainable sets what a design can find. The variance of a share of attempts is at most a quarter.
 func (p *BatchPlan) attainable(designs [][2]int, graded bool) {
-	tested := float64(testedChannels)
+	tested := float64(TestedChannels)
 	if !graded {
 		tested--
 	}

@@ -12,11 +12,11 @@ import (
 
 // change changes a replay under a lock.
 func (s *Service) change(ctx context.Context, grant access.Grant, id uuid.UUID, do func(context.Context, postgres.DB, *Replay) error) (Replay, error) {
-	return changeLocked(ctx, s.db, "lock replay", grant, id, s.get, do)
+	return ChangeLocked(ctx, s.db, "lock replay", grant, id, s.get, do)
 }
 
-// changeLocked changes what a statement locks, and returns it as it is then.
-func changeLocked[T any](
+// ChangeLocked changes what a statement locks, and returns it as it is then.
+func ChangeLocked[T any](
 	ctx context.Context, db postgres.DB, lock string, grant access.Grant, id uuid.UUID,
 	get func(context.Context, postgres.DB, access.Projects, uuid.UUID) (T, error), do func(context.Context, postgres.DB, *T) error,
 ) (changed T, err error) {

@@ -40,16 +40,8 @@ type Config struct {
 	ControlKey string `json:"control_key"`
 }
 
-// errRemovedEdit refuses more attempts with an edit of an earlier version.
-var errRemovedEdit = &problem.Error{Kind: problem.Conflict, Code: "edit_removed", Detail: "An edit of it sets what can no longer be set. Its results stay. Make a new replay with another edit."}
-
-// known refuses edits that set nothing that this version knows.
-func known(edits replay.StoredEdits) error {
-	if edits.Removed() {
-		return errRemovedEdit
-	}
-	return nil
-}
+// ErrEditRemoved refuses more attempts with an edit of an earlier version.
+var ErrEditRemoved = &problem.Error{Kind: problem.Conflict, Code: "edit_removed", Detail: "An edit of it sets what can no longer be set. Its results stay. Make a new replay with another edit."}
 
 // editsModel reports whether an edit sets the model, so that no treatment tells whether the model of the controls is still the same.
 func (c *Config) editsModel() bool {

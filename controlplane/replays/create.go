@@ -28,14 +28,14 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Re
 			return Replay{}, err
 		}
 	}
-	p, err := s.plan(ctx, grant, n, false)
+	p, err := s.Plan(ctx, grant, n, false)
 	if err != nil {
 		return Replay{}, err
 	}
 	project := p.source.run.ProjectID
 	var reused []reusedControl
-	if p.Controls > 0 && !p.config.editsModel() {
-		if reused, err = s.findControls(ctx, project, &p.config, p.Controls); err != nil {
+	if p.Controls > 0 && !p.Config.editsModel() {
+		if reused, err = s.findControls(ctx, project, &p.Config, p.Controls); err != nil {
 			return Replay{}, err
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Re
 
 // store stores a replay with its attempts. more has its id, job, batch, cap and author.
 func (s *Service) store(ctx context.Context, tx postgres.DB, n *Wanted, p *Plan, reused []reusedControl, more pgx.NamedArgs) error {
-	config, err := encode("configuration", p.config)
+	config, err := encode("configuration", p.Config)
 	if err != nil {
 		return err
 	}
@@ -69,18 +69,18 @@ func (s *Service) store(ctx context.Context, tx postgres.DB, n *Wanted, p *Plan,
 		return err
 	}
 	args := pgx.NamedArgs{
-		"project": p.source.run.ProjectID, "name": nameOf(n.Name, p.Texts), "run": n.Run, "run_name": utf8text.Storable(p.source.run.Name), "config": config, "estimate": estimate,
+		"project": p.source.run.ProjectID, "name": NameOf(n.Name, p.Texts), "run": n.Run, "run_name": utf8text.Storable(p.RunName), "config": config, "estimate": estimate,
 		"controls": p.Controls, "treatments": p.Treatments, "allow_unpriced": n.AllowUnpriced, "now": s.now(),
 	}
 	maps.Copy(args, more)
 	if _, err := tx.Exec(ctx, "create replay", args); err != nil {
 		return err
 	}
-	return addAttempts(ctx, tx, args["id"].(uuid.UUID), attemptsOf(&p.config, reused, 0, 0, p.Controls, p.Treatments))
+	return addAttempts(ctx, tx, args["id"].(uuid.UUID), attemptsOf(&p.Config, reused, 0, 0, p.Controls, p.Treatments))
 }
 
-// nameOf returns the name that was given, else what is edited.
-func nameOf(name string, texts []string) string {
+// NameOf returns the name that was given, else what is edited.
+func NameOf(name string, texts []string) string {
 	if name == "" {
 		name = "Without an edit"
 		if len(texts) > 0 {
@@ -119,6 +119,9 @@ func stepsOfAny(target *replay.Target) string {
 	}
 	return "steps with the name " + target.Name
 }
+
+// Describe says in words what an edit changes, whatever the run.
+func Describe(edit *replay.Edit) string { return describe(edit, stepsOfAny(&edit.Target)) }
 
 // describe says in words what an edit changes in some steps.
 func describe(edit *replay.Edit, of string) string {

@@ -41,8 +41,10 @@ var (
 	errRecordingChanged = &problem.Error{
 		Kind: problem.Conflict, Code: "recording_changed", Detail: "More of the recorded run was stored after the replay was made. Replay it again.",
 	}
-	errRunDeleted = &problem.Error{Kind: problem.Conflict, Code: "run_deleted", Detail: "The recorded run was deleted."}
 )
+
+// ErrRunDeleted refuses what needs the recorded run.
+var ErrRunDeleted = &problem.Error{Kind: problem.Conflict, Code: "run_deleted", Detail: "The recorded run was deleted."}
 
 // try works on a replay.
 type try struct {
@@ -143,7 +145,7 @@ func (t *try) prepare(ctx context.Context) error {
 		t.source, err = t.read(ctx, access.OfJob(t.r.ProjectID), t.r.RunID)
 	}
 	if errors.Is(err, runs.ErrNotFound) {
-		return errRunDeleted
+		return ErrRunDeleted
 	}
 	if err != nil {
 		return err
@@ -233,7 +235,7 @@ func (t *try) attempts(ctx context.Context) error {
 		ended := make(chan struct{})
 		begin(&list[at], ended)
 		if t.differs(earlier, ended) {
-			err := mustChange(ctx, t.db, "open reused controls", pgx.NamedArgs{"id": t.r.ID, "try": t.id})
+			err := work.Change(ctx, t.db, "open reused controls", pgx.NamedArgs{"id": t.r.ID, "try": t.id})
 			if err == nil {
 				list, err = t.Attempts(ctx, &t.r)
 			}
@@ -255,7 +257,7 @@ func (t *try) attempts(ctx context.Context) error {
 		return nil
 	}
 	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		return t.cancelAttempts(ctx, tx, t.r.ID, &t.id, cmp.Or(t.stop, stopFailed))
+		return t.cancelAttempts(ctx, tx, t.r.ID, &t.id, cmp.Or(t.stop, StopFailed))
 	})
 }
 
@@ -325,7 +327,7 @@ func (t *try) isStopped() bool {
 // end ends the replay.
 func (t *try) end(ctx context.Context, status Status, stop replay.StopReason, failure *problem.Error, verdict any) error {
 	args := pgx.NamedArgs{"id": t.r.ID, "try": t.id, "status": status, "stop": nil, "code": nil, "detail": nil, "cost": nil, "verdict": nil, "now": t.now()}
-	if stop == stopMaxCost || stop == stopBudget {
+	if stop == StopMaxCost || stop == StopBudget {
 		args["stop"] = stop
 	}
 	if failure != nil {
@@ -346,9 +348,9 @@ func (t *try) end(ctx context.Context, status Status, stop replay.StopReason, fa
 		args[part] = string(text)
 	}
 	return t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		if err := t.cancelAttempts(ctx, tx, t.r.ID, &t.id, stopFailed); err != nil {
+		if err := t.cancelAttempts(ctx, tx, t.r.ID, &t.id, StopFailed); err != nil {
 			return err
 		}
-		return mustChange(ctx, tx, "end replay", args)
+		return work.Change(ctx, tx, "end replay", args)
 	})
 }

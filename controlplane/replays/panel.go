@@ -12,6 +12,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
@@ -77,18 +78,10 @@ func (s *Service) priceJudges(ctx context.Context, grant access.Grant, p *Plan) 
 		return err //nolint:wrapcheck // it is for the client
 	}
 	e := &p.Estimate
-	e.Calls, e.Low, e.High = e.Calls+votes.Calls, addMoney(e.Low, votes.Low), addMoney(e.High, votes.High)
+	e.Calls, e.Low, e.High = e.Calls+votes.Calls, providers.AddMoney(e.Low, votes.Low), providers.AddMoney(e.High, votes.High)
 	e.Unpriced = append(e.Unpriced, votes.Unpriced...)
-	p.config.Panel, err = p.panel.Stored()
+	p.Config.Panel, err = p.panel.Stored()
 	return err //nolint:wrapcheck // it says what it does
-}
-
-// addMoney adds costs, of which nil is unknown.
-func addMoney(a, b *providers.Money) *providers.Money {
-	if a == nil || b == nil {
-		return nil
-	}
-	return new(*a + *b)
 }
 
 // judged returns the outcome of an attempt: what the grader or the panel says of its answer, nil if that is unknown. What judges say is paid
@@ -102,7 +95,7 @@ func (m *making) judged(ctx context.Context, made *replay.Attempt) (*float64, er
 		Sample: &grader.Sample{Input: jsonOf(m.source.run.Inputs), Output: textOf(*made.Answer), ToolCalls: m.toolCalls(made)},
 		About:  map[string]any{metaReplay: m.r.ID, "judged_run_id": m.a.RunID},
 		Keep: func(ctx context.Context, name string, vote json.RawMessage) error {
-			return mustChange(ctx, m.db, "store vote", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "vote": name, "content": utf8text.Storable(string(vote))})
+			return work.Change(ctx, m.db, "store vote", pgx.NamedArgs{"id": m.r.ID, "try": m.id, "number": m.a.Number, "vote": name, "content": utf8text.Storable(string(vote))})
 		},
 	}
 	for before := -1; ; {
@@ -127,7 +120,7 @@ func (m *making) judged(ctx context.Context, made *replay.Attempt) (*float64, er
 		case said.Busy != nil:
 			return nil, said.Busy
 		case said.Stopped != nil && said.Stopped.Kind == problem.PaymentRequired:
-			m.stopAll(stopBudget, nil)
+			m.stopAll(StopBudget, nil)
 			return nil, errStopped
 		case said.Stopped != nil:
 			said.Why = said.Stopped.Error()
@@ -166,7 +159,7 @@ func (m *making) vote(ctx context.Context, j *Judging) (*Judged, error) {
 		return 0, err //nolint:wrapcheck // it says what it does
 	})
 	if errors.Is(err, providers.ErrSpent) {
-		m.stopAll(stopMaxCost, nil)
+		m.stopAll(StopMaxCost, nil)
 		return nil, errStopped
 	}
 	return said, err //nolint:wrapcheck // it is of the panel or the context

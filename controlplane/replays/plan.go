@@ -42,14 +42,16 @@ type Wanted struct {
 // Plan is what a replay would do.
 type Plan struct {
 	source *source
-	config Config
 	panel  JudgePanel // nil for none
-	// places is how many calls its connection makes at once.
-	places int
 
+	// Config is that of the replay.
+	Config Config
+	// Slots is how many calls its connection makes at once.
+	Slots int
 	// Recording is the run.
 	Recording *replay.Recording
 	Run       uuid.UUID
+	RunName   string
 	Executor  replay.Executor
 	// Steps are those of an attempt with the edits.
 	Steps *replay.Plan
@@ -62,13 +64,8 @@ type Plan struct {
 	Warnings             []replay.Warning
 }
 
-// Plan says what a replay would do. It calls no model and stores nothing.
-func (s *Service) Plan(ctx context.Context, grant access.Grant, n *Wanted) (*Plan, error) {
-	return s.plan(ctx, grant, n, true)
-}
-
-// plan checks a replay. Where it is only looked at, it may lack a connection.
-func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look bool) (*Plan, error) {
+// Plan says what a replay would do. It calls no model and stores nothing. Where it is only looked at, it may lack a connection.
+func (s *Service) Plan(ctx context.Context, grant access.Grant, n *Wanted, look bool) (*Plan, error) {
 	from, err := s.read(ctx, grant.Projects, n.Run)
 	if err != nil {
 		return nil, err
@@ -90,7 +87,7 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 		return nil, problem.InvalidField("body", "must have at most one of outcome and panel")
 	}
 	p := &Plan{
-		source: from, Recording: recording, Run: n.Run, Executor: n.Executor, Controls: n.Controls, Treatments: n.Treatments, Texts: []string{}, Warnings: []replay.Warning{},
+		source: from, Recording: recording, Run: n.Run, RunName: from.run.Name, Executor: n.Executor, Controls: n.Controls, Treatments: n.Treatments, Texts: []string{}, Warnings: []replay.Warning{},
 	}
 	if len(n.Panel) > 0 {
 		if p.panel, err = s.judges.Panel(n.Panel); err != nil {
@@ -109,13 +106,13 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 	for i := range checked.Edits {
 		p.Texts = append(p.Texts, describe(&checked.Edits[i], stepsOf(recording, checked.Targets[i])))
 	}
-	p.config = Config{
+	p.Config = Config{
 		Executor: p.Executor, Edits: replay.StoredEdits{List: checked.Edits}, Texts: p.Texts, EditHash: checked.Hash, ForkSpanID: p.fork(checked), Recording: hashOf(recording), Tools: n.Tools, Outcome: n.Outcome,
 	}
 	if p.Executor == replay.ExecutorCassette { // nothing varies: one attempt of each is all there is to know
 		p.Controls, p.Treatments = min(p.Controls, 1), 1
 	}
-	if p.Steps, err = replay.MakePlan(recording, checked, p.config.options()); err != nil { //nolint:contextcheck // it waits for nothing
+	if p.Steps, err = replay.MakePlan(recording, checked, p.Config.options()); err != nil { //nolint:contextcheck // it waits for nothing
 		return nil, fmt.Errorf("plan the replay of run %s: %w", n.Run, err)
 	}
 	p.Warnings = append(p.Warnings, p.Steps.Warnings...)
@@ -128,7 +125,7 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 	if err := s.price(ctx, in, p, n, look); err != nil {
 		return nil, err
 	}
-	p.config.ControlKey, err = controlKey(n.Run, &p.config)
+	p.Config.ControlKey, err = controlKey(n.Run, &p.Config)
 	return p, err
 }
 
@@ -215,7 +212,7 @@ func (s *Service) priceCalls(ctx context.Context, grant access.Grant, p *Plan, n
 		p.Warnings = append(p.Warnings, warnConnection)
 		return nil
 	}
-	p.config.ProviderID = provider
+	p.Config.ProviderID = provider
 	attempts := providers.Money(p.Controls + p.Treatments)
 	low, err := s.costOf(ctx, grant, p, &p.Steps.Calls.Least)
 	if err != nil {
@@ -255,14 +252,14 @@ func (s *Service) provider(ctx context.Context, grant access.Grant, named *uuid.
 func (s *Service) costOf(ctx context.Context, grant access.Grant, p *Plan, estimate *replay.Estimate) (*providers.Money, error) {
 	total := new(providers.Money(0))
 	for _, model := range slices.Sorted(maps.Keys(estimate.ByModel)) {
-		connection, err := s.providers.Connect(ctx, grant.Projects, *p.config.ProviderID, model)
+		connection, err := s.providers.Connect(ctx, grant.Projects, *p.Config.ProviderID, model)
 		if err != nil {
 			if problem.Is(err, problem.NotFound) {
 				err = problem.InvalidField("body.provider_id", "is no connection of the project: leave it out, and if there are several, they are named")
 			}
 			return nil, err //nolint:wrapcheck // it is for the client
 		}
-		p.config.ProviderName, p.places = connection.Provider.Name, connection.Provider.MaxConcurrency
+		p.Config.ProviderName, p.Slots = connection.Provider.Name, connection.Provider.MaxConcurrency
 		tokens := estimate.ByModel[model]
 		_, cost := connection.Estimate(tokens.Input, &tokens.Output)
 		if cost == nil {
@@ -311,15 +308,15 @@ func (p *Plan) AttainableP() *float64 {
 	if attainable == nil {
 		return nil
 	}
-	tested := testedChannels
-	if p.config.Outcome == nil && p.config.Panel == nil { // it is unknown
+	tested := TestedChannels
+	if p.Config.Outcome == nil && p.Config.Panel == nil { // it is unknown
 		tested--
 	}
 	return new(min(1, *attainable*float64(tested)))
 }
 
-// testedChannels is how many channels a verdict corrects for, if all are known.
-const testedChannels = 5
+// TestedChannels is how many channels a verdict corrects for, if all are known.
+const TestedChannels = 5
 
 // Decided says in words what follows from the recording alone, empty if that is not everything. It agrees with Steps.
 func (p *Plan) Decided() string {

@@ -53,8 +53,11 @@ const (
 
 var (
 	errRunning = &problem.Error{Kind: problem.Conflict, Code: "replay_running", Detail: "The replay is still running. Cancel it, or wait until it ends."}
-	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "All attempts have run. To run more, ask for a higher number."}
+	errInBatch = &problem.Error{Kind: problem.Conflict, Code: "replay_in_batch", Detail: "The replay belongs to a batch. Cancel, extend or delete the batch."}
 )
+
+// ErrNothingMissing refuses an extension that adds no attempt.
+var ErrNothingMissing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "All attempts have run. To run more, ask for a higher number."}
 
 // Service manages replays.
 type Service struct {
@@ -75,14 +78,9 @@ func New(
 ) *Service {
 	s := &Service{postgres.NewDB(pool, queries), queue, recorded, models, recorder, judges, postgres.Clock(now), log}
 	work.Register(queue, s.run)
-	work.Register(queue, s.runBatch)
 	queue.Recover(work.Kind{
 		Name: "replay", DB: s.db, List: "list lost replays", SetJob: "set job of replay",
 		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, lost.Queue()} },
-	})
-	queue.Recover(work.Kind{
-		Name: "replay batch", DB: s.db, List: "list lost batches", SetJob: "set job of batch",
-		Job: func(lost work.Lost) river.JobArgs { return batchArgs{lost.ID, lost.Queue()} },
 	})
 	return s
 }
@@ -284,13 +282,14 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) 
 		}); err != nil {
 			return err
 		}
-		return s.cancelAttempts(ctx, tx, r.ID, nil, stopCancelled)
+		return s.cancelAttempts(ctx, tx, r.ID, nil, StopCancelled)
 	})
 }
 
 // cancelAttempts ends the attempts that have not ended. What they did so far is removed: it has texts of the run.
 func (s *Service) cancelAttempts(ctx context.Context, tx postgres.DB, id uuid.UUID, try *uuid.UUID, stop replay.StopReason) error {
-	args := pgx.NamedArgs{"id": id, "try": try, "stop": stop, "detail": notMade[stop].detail, "remedy": notMade[stop].remedy, "now": s.now()}
+	detail, remedy := NotMade(stop)
+	args := pgx.NamedArgs{"id": id, "try": try, "stop": stop, "detail": detail, "remedy": remedy, "now": s.now()}
 	if _, err := tx.Exec(ctx, "cancel attempts", args); err != nil {
 		return err
 	}
@@ -304,8 +303,8 @@ type Extension struct {
 	MaxCost              *providers.Money
 }
 
-// counts returns how many attempts there shall be.
-func (e *Extension) counts(controls, treatments int, executor replay.Executor) (int, int, error) {
+// Counts returns how many attempts there shall be.
+func (e *Extension) Counts(controls, treatments int, executor replay.Executor) (int, int, error) {
 	for _, n := range []struct {
 		name string
 		to   *int
@@ -340,10 +339,10 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		if err != nil {
 			return err
 		}
-		if err := known(config.Edits); err != nil {
-			return err
+		if config.Edits.Removed() {
+			return ErrEditRemoved
 		}
-		controls, treatments, err := more.counts(r.Controls, r.Treatments, config.Executor)
+		controls, treatments, err := more.Counts(r.Controls, r.Treatments, config.Executor)
 		if err != nil {
 			return err
 		}
@@ -358,7 +357,7 @@ func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		}
 		added := attemptsOf(&config, nil, r.Controls, r.Treatments, controls, treatments)
 		if again == 0 && len(added) == 0 && r.Status != StatusFailed {
-			return errNothing
+			return ErrNothingMissing
 		}
 		if err := addAttempts(ctx, tx, r.ID, added); err != nil {
 			return err

@@ -71,7 +71,7 @@ func (s *Service) sameRecording(ctx context.Context, grant access.Grant, id uuid
 	from, err := s.read(ctx, grant.Only(r.ProjectID), r.RunID)
 	switch {
 	case errors.Is(err, runs.ErrNotFound):
-		return errRunDeleted
+		return ErrRunDeleted
 	case err != nil:
 		return err
 	case hashOf(from.recording) != config.Recording:

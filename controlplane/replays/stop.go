@@ -5,16 +5,21 @@ import "github.com/looptrace/looptrace/internal/replay"
 // Why an attempt was not made to its end, besides the reasons of the engine. The first two also end a replay before all of its attempts are
 // made.
 const (
-	stopMaxCost   = replay.StopMaxCost
-	stopBudget    = replay.StopReason("budget")
-	stopCancelled = replay.StopReason("cancelled")
-	stopFailed    = replay.StopReason("replay_failed")
+	StopMaxCost   = replay.StopMaxCost
+	StopBudget    = replay.StopReason("budget")
+	StopCancelled = replay.StopReason("cancelled")
+	StopFailed    = replay.StopReason("replay_failed")
 )
 
 // notMade says what happened to attempts that were not made to their end, and what to do. The engine says it of the others.
 var notMade = map[replay.StopReason]struct{ detail, remedy string }{
-	stopMaxCost:   {"The replay reached its cost cap before the attempt ended.", "Make the missing attempts with a higher cap."},
-	stopBudget:    {"The budget of the connection was spent before the attempt ended.", "Raise the budget of the connection, then make the missing attempts."},
-	stopCancelled: {"The replay was cancelled before the attempt ended.", "Make the missing attempts to go on."},
-	stopFailed:    {"The replay failed before the attempt ended.", "Correct what the error of the replay says, then make the missing attempts."},
+	StopMaxCost:   {"The replay reached its cost cap before the attempt ended.", "Make the missing attempts with a higher cap."},
+	StopBudget:    {"The budget of the connection was spent before the attempt ended.", "Raise the budget of the connection, then make the missing attempts."},
+	StopCancelled: {"The replay was cancelled before the attempt ended.", "Make the missing attempts to go on."},
+	StopFailed:    {"The replay failed before the attempt ended.", "Correct what the error of the replay says, then make the missing attempts."},
+}
+
+// NotMade says what happened to attempts that were not made to their end, and what to do.
+func NotMade(stop replay.StopReason) (detail, remedy string) {
+	return notMade[stop].detail, notMade[stop].remedy
 }

@@ -20,7 +20,7 @@ const (
 
 var (
 	errAttemptDeleted = &problem.Error{
-		Kind: problem.Conflict, Code: errRunDeleted.Code, Detail: "The run of the attempt was deleted: there is nothing to compare.",
+		Kind: problem.Conflict, Code: ErrRunDeleted.Code, Detail: "The run of the attempt was deleted: there is nothing to compare.",
 	}
 	errNotStored = &problem.Error{
 		Kind: problem.Conflict, Code: "run_not_stored", RetryAfter: storedReserve,

@@ -98,8 +98,9 @@ func New(pool *pgxpool.Pool, conn driver.Conn, c Config, now func() time.Time, l
 	s.Evaluations = evaluations.New(pool, s.Work, s.Datasets, s.Providers, s.Completions, s.Runs, now, log)
 	s.Experiments = experiments.New(pool, s.Work, s.Runs, s.Datasets, s.Evaluations, now, log)
 	s.Replays = replays.New(pool, s.Work, s.Runs, s.Providers, s.Recorder, httpapi.ReplayJudges(s.Evaluations), now, log)
+	s.ReplayBatches = replays.NewBatches(pool, s.Work, s.Replays, s.Runs, s.Providers, now)
 	s.Diagnoses = diagnoses.New(pool, s.Work, s.Runs, s.Failures, s.Replays, s.Providers, s.Completions, s.FenceKey, now)
-	peers := httpapi.PeersOfFindings{Replays: s.Replays, Registry: s.Prompts, Sets: s.Datasets, Runs: s.Runs}
+	peers := httpapi.PeersOfFindings{Replays: s.ReplayBatches, Registry: s.Prompts, Sets: s.Datasets, Runs: s.Runs}
 	s.Findings = findings.New(pool, s.Runs, peers, peers, peers, now)
 	ruleFilters, err := httpapi.ReadRuleFilters()
 	if err != nil {
@@ -115,7 +116,7 @@ func New(pool *pgxpool.Pool, conn driver.Conn, c Config, now func() time.Time, l
 		return s, fmt.Errorf("read the filters of runs: %w", err)
 	}
 	s.Tools, err = mcpserver.New(mcpserver.Config{
-		Runs: s.Runs, Failures: s.Failures, Causes: s.Causes, Prompts: s.Prompts, Replays: s.Replays, Work: s.Work, ReadFilter: runFilters, FenceKey: s.FenceKey, Log: log,
+		Runs: s.Runs, Failures: s.Failures, Causes: s.Causes, Prompts: s.Prompts, Replays: s.Replays, Batches: s.ReplayBatches, Work: s.Work, ReadFilter: runFilters, FenceKey: s.FenceKey, Log: log,
 	})
 	if err != nil {
 		return s, fmt.Errorf("create the MCP server: %w", err)

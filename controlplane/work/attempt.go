@@ -3,13 +3,30 @@ package work
 import (
 	"context"
 	"errors"
+	"maps"
 
+	"github.com/jackc/pgx/v5"
+
+	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // ErrFenced ends an attempt that another one replaced, or whose work was cancelled or deleted. Statements of an attempt name its id, the
 // fencing token, so that they change nothing then.
 var ErrFenced = errors.New("the work belongs to another attempt")
+
+// Change runs a statement of an attempt that changes a row. It returns [ErrFenced] if the statement changed none.
+func Change(ctx context.Context, db postgres.DB, statement string, args ...pgx.NamedArgs) error {
+	all := pgx.NamedArgs{}
+	for _, some := range args {
+		maps.Copy(all, some)
+	}
+	changed, err := db.Exec(ctx, statement, all)
+	if err == nil && changed == 0 {
+		return ErrFenced
+	}
+	return err //nolint:wrapcheck // it names the statement
+}
 
 // place is what a job has while it is worked on.
 type place struct {

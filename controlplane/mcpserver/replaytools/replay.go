@@ -21,18 +21,21 @@ import (
 
 // Replays replays runs.
 type Replays interface {
-	Plan(ctx context.Context, grant access.Grant, n *replays.Wanted) (*replays.Plan, error)
+	Plan(ctx context.Context, grant access.Grant, n *replays.Wanted, look bool) (*replays.Plan, error)
 	Create(ctx context.Context, grant access.Grant, n *replays.Wanted) (replays.Replay, error)
 	Get(ctx context.Context, grant access.Grant, id uuid.UUID) (replays.Replay, error)
 	Attempts(ctx context.Context, r *replays.Replay) ([]replays.Attempt, error)
 	Details(ctx context.Context, r *replays.Replay, number int) (replays.Details, error)
 	AwaitRun(ctx context.Context, grant access.Grant, r *replays.Replay, a *replays.Attempt) error
+}
 
-	PlanBatch(ctx context.Context, grant access.Grant, n *replays.WantedBatch) (*replays.BatchPlan, error)
-	CreateBatch(ctx context.Context, grant access.Grant, n *replays.WantedBatch) (replays.Batch, error)
-	GetBatch(ctx context.Context, grant access.Grant, id uuid.UUID) (replays.Batch, error)
-	BatchCost(ctx context.Context, b *replays.Batch) (providers.EvaluationCost, error)
-	BatchRuns(ctx context.Context, b *replays.Batch, outcome replays.RunOutcome, page postgres.Page) ([]replays.BatchRun, bool, error)
+// ReplayBatches replays many runs.
+type ReplayBatches interface {
+	Plan(ctx context.Context, grant access.Grant, n *replays.WantedBatch) (*replays.BatchPlan, error)
+	Create(ctx context.Context, grant access.Grant, n *replays.WantedBatch) (replays.Batch, error)
+	Get(ctx context.Context, grant access.Grant, id uuid.UUID) (replays.Batch, error)
+	CostOf(ctx context.Context, b *replays.Batch) (providers.EvaluationCost, error)
+	RunsOf(ctx context.Context, b *replays.Batch, outcome replays.RunOutcome, page postgres.Page) ([]replays.BatchRun, bool, error)
 }
 
 // The design of a replay whose call does not say.
@@ -162,7 +165,7 @@ func (t *tools) edit(ctx context.Context, grant access.Grant, in editInput) ([]b
 	out := editOutput{Notice: agentview.Notice, TokenBudget: in.TokenBudget, Status: "planned", Next: []string{}}
 	var texts []string
 	if in.Plan {
-		p, err := t.replays.Plan(ctx, grant, wanted)
+		p, err := t.replays.Plan(ctx, grant, wanted, true)
 		if err != nil {
 			return nil, t.editRemedy(err, &in)
 		}

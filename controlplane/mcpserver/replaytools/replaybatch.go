@@ -65,14 +65,14 @@ func (t *tools) editBatch(ctx context.Context, grant access.Grant, in *editInput
 	out := editOutput{Notice: agentview.Notice, TokenBudget: in.TokenBudget, Status: "planned", Next: []string{}}
 	var texts []string
 	if in.Plan {
-		p, err := t.replays.PlanBatch(ctx, grant, wanted)
+		p, err := t.batches.Plan(ctx, grant, wanted)
 		if err != nil {
 			return nil, t.editRemedy(err, in)
 		}
 		t.addBatchPlan(&out, wanted, p)
 		texts = p.Texts
 	} else {
-		created, err := t.replays.CreateBatch(ctx, grant, wanted)
+		created, err := t.batches.Create(ctx, grant, wanted)
 		if err != nil {
 			return nil, t.editRemedy(err, in)
 		}

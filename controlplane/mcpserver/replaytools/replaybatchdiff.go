@@ -60,7 +60,7 @@ func (t *tools) diffBatch(ctx context.Context, grant access.Grant, in *diffInput
 	if err != nil {
 		return nil, tool.Error("batch_id must be a UUID.") // the schema only allows ids
 	}
-	b, err := waitFor(ctx, time.Duration(in.WaitSeconds)*time.Second, func() (replays.Batch, error) { return t.replays.GetBatch(ctx, grant, id) },
+	b, err := waitFor(ctx, time.Duration(in.WaitSeconds)*time.Second, func() (replays.Batch, error) { return t.batches.Get(ctx, grant, id) },
 		func(b *replays.Batch) bool { return b.Result != nil || b.Status == replays.StatusFailed })
 	if errors.Is(err, postgres.ErrNotFound) {
 		return nil, tool.Error("There is no such batch. Use the batch_id that " + t.Name(tool.ReplayEdit) + " returned.")
@@ -82,7 +82,7 @@ func (t *tools) diffOfBatch(ctx context.Context, b *replays.Batch) (*diffOutput,
 	if err != nil {
 		return nil, err
 	}
-	cost, err := t.replays.BatchCost(ctx, b)
+	cost, err := t.batches.CostOf(ctx, b)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +128,7 @@ func (t *tools) addRuns(ctx context.Context, out *diffOutput, b *replays.Batch, 
 		if result.Chosen.Runs[outcome] == 0 && (result.Good == nil || result.Good.Runs[outcome] == 0) {
 			continue
 		}
-		list, _, err := t.replays.BatchRuns(ctx, b, outcome, postgres.Page{Limit: runsOfOutcome})
+		list, _, err := t.batches.RunsOf(ctx, b, outcome, postgres.Page{Limit: runsOfOutcome})
 		if err != nil {
 			return err
 		}

@@ -16,6 +16,7 @@ type tools struct {
 	*tool.Shared
 
 	replays    Replays
+	batches    ReplayBatches
 	work       Work
 	readFilter ReadFilter
 }
@@ -24,8 +25,8 @@ type tools struct {
 type ReadFilter func(project uuid.UUID, text string) (runs.Filter, error)
 
 // Add adds the tools to a server.
-func Add(server *mcp.Server, shared *tool.Shared, replayed Replays, listed Work, readFilter ReadFilter) error {
-	own := &tools{shared, replayed, listed, readFilter}
+func Add(server *mcp.Server, shared *tool.Shared, replayed Replays, batches ReplayBatches, listed Work, readFilter ReadFilter) error {
+	own := &tools{shared, replayed, batches, listed, readFilter}
 	for name, add := range map[string]func(*mcp.Server) error{tool.ReplayEdit: own.addReplay, tool.ReplayDiff: own.addReplayDiff, tool.WorkList: own.addWork} {
 		if err := add(server); err != nil {
 			return fmt.Errorf("add tool %s: %w", name, err)
