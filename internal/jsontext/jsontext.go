@@ -86,3 +86,6 @@ func List(raw json.RawMessage) []json.RawMessage {
 	}
 	return list
 }
+
+// Equal reports whether two values are written the same.
+func Equal(a, b json.RawMessage) bool { return bytes.Equal(a, b) }

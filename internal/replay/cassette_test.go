@@ -148,3 +148,12 @@ func TestSimilarity(t *testing.T) {
 	assert.InDelta(t, 0, similarity(`{"a":{}}`, `{"a":"x"}`), 1e-9)
 	assert.InDelta(t, 0, similarity(`{"a":[1]}`, `{"a":[]}`), 1e-9)
 }
+
+func TestSideEffectsOfTools(t *testing.T) {
+	t.Parallel()
+	b, _, _ := weather(t)
+	r := b.read()
+	assert.Equal(t, SideEffectsRead, newCassette(r, nil).class("weather"))
+	assert.Equal(t, SideEffectsWrite, newCassette(r, map[string]ToolPolicy{"weather": {SideEffects: SideEffectsWrite}}).class("weather"))
+	assert.Equal(t, SideEffectsWrite, newCassette(r, nil).class("unknown"))
+}

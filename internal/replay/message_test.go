@@ -2,7 +2,6 @@ package replay
 
 import (
 	"encoding/json"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
@@ -225,56 +224,5 @@ func FuzzReadBody(f *testing.F) {
 		}
 		request.digest(messageCache{})
 		_, _ = request.LLM()
-	})
-}
-
-// FuzzReplay reads and replays runs whose spans and edits are random bytes.
-func FuzzReplay(f *testing.F) {
-	b, models, tools := weather(f)
-	f.Add([]byte{1, 2, 3, 4, 5, 6, 7, 8}, string(b.spans[models[2]].InputMessages[3]), string(b.spans[models[0]].OutputMessages[0]), `{"span_id":"`+b.id(tools[0])+`"}`, `{"tool_result":1}`)
-	f.Add([]byte{9, 9, 9, 0, 0}, `{"role":"user","parts":[]}`, `{}`, `"all"`, `{"params":{"x":1}}`)
-	f.Fuzz(func(t *testing.T, seed []byte, input, output, target, set string) {
-		random := rand.New(rand.NewPCG(uint64(len(seed)), 1))
-		b := inventRun(t, random)
-		for i, c := range seed {
-			span := &b.spans[int(c)%len(b.spans)]
-			switch i % 6 {
-			case 0:
-				span.ParentSpanID = uint64(c)
-			case 1:
-				span.StartTime = span.StartTime.Add(-1 << c)
-			case 2:
-				span.InputMessages = append(span.InputMessages, json.RawMessage(input))
-			case 3:
-				span.OutputMessages = []json.RawMessage{json.RawMessage(output)}
-			case 4:
-				span.ToolArguments, span.ToolResult = input, output
-			case 5:
-				span.Attributes = map[string]string{keyProviderRequest: input, keyProviderResponse: output}
-			}
-		}
-		r := Read(b.spans)
-		var edit Edit
-		var edits []Edit
-		if json.Unmarshal([]byte(target), &edit.Target) == nil && json.Unmarshal([]byte(set), &edit.Set) == nil {
-			edits = []Edit{edit}
-		}
-		checked, err := Check(r, edits, "edits")
-		if err != nil {
-			if checked, err = Check(r, nil, "edits"); err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, executor := range []Executor{ExecutorCassette, ExecutorServer} {
-			options := Options{Executor: executor, ForkSpanID: r.Steps[len(seed)%len(r.Steps)].SpanID}
-			attempt, err := Replay(t.Context(), r, checked, options, wild(t, r, random))
-			require.NoError(t, err)
-			for _, step := range attempt.Steps {
-				_, err := NewSpanWriter(r).Form(step)
-				require.NoError(t, err)
-			}
-			_, err = MakePlan(r, checked, options)
-			require.NoError(t, err)
-		}
 	})
 }

@@ -112,7 +112,7 @@ func (r *Recording) convert(span *Span) *history {
 		key.first = string(span.InputMessages[0])
 	}
 	before := r.tails[key]
-	if before == nil || !beginsWith(span.InputMessages, before.recorded) || !slices.EqualFunc(before.instructions, span.SystemInstructions, equalRaw) {
+	if before == nil || !beginsWith(span.InputMessages, before.recorded) || !slices.EqualFunc(before.instructions, span.SystemInstructions, jsontext.Equal) {
 		system, err := ToChat(span.SystemInstructions, nil)
 		if err != nil {
 			return new(history).with(r.cache, nil)
@@ -134,8 +134,6 @@ func (r *Recording) convert(span *Span) *history {
 	r.tails[key] = &tail{span.SystemInstructions, span.InputMessages, now}
 	return now
 }
-
-func equalRaw(a, b json.RawMessage) bool { return bytes.Equal(a, b) }
 
 // verbatim reads the messages of a request as it was sent.
 func (r *Recording) verbatim(span *Span, messages []json.RawMessage) *history {

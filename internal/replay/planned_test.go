@@ -49,8 +49,8 @@ func TestPlanIsWhatHappens(t *testing.T) {
 			if span.Attributes == nil {
 				span.Attributes = map[string]string{}
 			}
-			span.Attributes[keyTimeout] = "100"
-			span.Attributes[keyAttempts] = "2"
+			span.Attributes["looptrace.timeout_ms"] = "100"
+			span.Attributes["looptrace.attempts"] = "2"
 			if span.Kind == "tool" && random.IntN(2) == 0 {
 				span.Status, span.ErrorType = runmodel.StatusError, "timeout"
 			}
@@ -61,7 +61,7 @@ func TestPlanIsWhatHappens(t *testing.T) {
 		if err != nil {
 			continue
 		}
-		set, _ := edits[0].Set.field()
+		set := string(raw(t, edits[0].Set))
 		plan, err := MakePlan(r, checked, Options{})
 		require.NoError(t, err)
 		attempt, err := Replay(t.Context(), r, checked, Options{}, nil)

@@ -49,7 +49,7 @@ func inventLoop(b *builder, random *rand.Rand, agent int, input string, depth in
 		}
 		for range random.IntN(4) {
 			if depth > 0 && random.IntN(4) == 0 {
-				d.askExpert(random, depth)
+				askExpert(d, random, depth)
 				continue
 			}
 			var calls []call
@@ -66,7 +66,7 @@ func inventLoop(b *builder, random *rand.Rand, agent int, input string, depth in
 }
 
 // askExpert calls an agent as a tool.
-func (d *dialogue) askExpert(random *rand.Rand, depth int) {
+func askExpert(d *dialogue, random *rand.Rand, depth int) {
 	d.wrote++
 	id := fmt.Sprintf("call_%08d", d.wrote)
 	question := fmt.Sprintf("What is the number %d?", random.IntN(100))

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -22,31 +21,31 @@ func TestReplayability(t *testing.T) {
 		steps  int
 	}{
 		{"whole", func(*builder, []int, []int) {}, LevelFull, "", 0},
-		{"running", func(b *builder, _, _ []int) { b.spans[0].EndTime, b.spans[0].Status = runmodel.Epoch, "" }, LevelNone, missNotEnded, 0},
-		{"no steps", func(b *builder, _, _ []int) { b.spans = nil }, LevelNone, missNoSteps, 0},
-		{"no calls", func(b *builder, _, _ []int) { b.spans = b.spans[:1] }, LevelNone, missNoCalls, 0},
-		{"no model calls", func(b *builder, _, tools []int) { b.spans = []Span{b.spans[0], b.spans[tools[0]]} }, LevelStructure, missNoModelCalls, 0},
-		{"a step without an end", func(b *builder, _, tools []int) { b.spans[tools[0]].EndTime = runmodel.Epoch }, LevelFull, missDurations, 1},
-		{"truncated", func(b *builder, models, _ []int) { b.spans[models[1]].Truncated = true }, LevelStructure, missTruncated, 1},
+		{"running", func(b *builder, _, _ []int) { b.spans[0].EndTime, b.spans[0].Status = runmodel.Epoch, "" }, LevelNone, "run_not_ended", 0},
+		{"no steps", func(b *builder, _, _ []int) { b.spans = nil }, LevelNone, "no_steps", 0},
+		{"no calls", func(b *builder, _, _ []int) { b.spans = b.spans[:1] }, LevelNone, "no_calls", 0},
+		{"no model calls", func(b *builder, _, tools []int) { b.spans = []Span{b.spans[0], b.spans[tools[0]]} }, LevelStructure, "no_model_calls", 0},
+		{"a step without an end", func(b *builder, _, tools []int) { b.spans[tools[0]].EndTime = runmodel.Epoch }, LevelFull, "durations", 1},
+		{"truncated", func(b *builder, models, _ []int) { b.spans[models[1]].Truncated = true }, LevelStructure, "truncated", 1},
 		{"no requests", func(b *builder, models, _ []int) {
 			for _, i := range models {
 				b.spans[i].InputMessages = nil
 			}
-		}, LevelStructure, missRequests, 3},
-		{"no response", func(b *builder, models, _ []int) { b.spans[models[2]].OutputMessages = nil }, LevelStructure, missResponses, 1},
-		{"no model name", func(b *builder, models, _ []int) { b.spans[models[2]].RequestModel = "" }, LevelStructure, missModelNames, 1},
-		{"no tool definitions", func(b *builder, models, _ []int) { b.spans[models[0]].ToolDefinitions = nil }, LevelLLM, missToolDefinitions, 1},
+		}, LevelStructure, "requests", 3},
+		{"no response", func(b *builder, models, _ []int) { b.spans[models[2]].OutputMessages = nil }, LevelStructure, "responses", 1},
+		{"no model name", func(b *builder, models, _ []int) { b.spans[models[2]].RequestModel = "" }, LevelStructure, "model_names", 1},
+		{"no tool definitions", func(b *builder, models, _ []int) { b.spans[models[0]].ToolDefinitions = nil }, LevelLLM, "tool_definitions", 1},
 		{"no tool results", func(b *builder, models, tools []int) {
 			b.spans[tools[0]].ToolResult = ""
 			for _, i := range models[1:] {
 				b.spans[i].InputMessages = slices.Delete(slices.Clone(b.spans[i].InputMessages), 3, 4)
 			}
-		}, LevelLLM, missToolResults, 1},
+		}, LevelLLM, "tool_results", 1},
 		{"opaque", func(b *builder, models, _ []int) {
 			list := slices.Clone(b.spans[models[2]].InputMessages)
 			list[2] = json.RawMessage(`{"role":"user","parts":[{"type":"text","content":"Summary: Paris was asked for."}]}`)
 			b.spans[models[2]].InputMessages = slices.Delete(list, 3, 5)
-		}, LevelLLM, missOpaque, 1},
+		}, LevelLLM, "opaque_requests", 1},
 	} {
 		b, models, tools := weather(t)
 		for i := range b.spans {
@@ -72,22 +71,6 @@ func TestReplayability(t *testing.T) {
 	}
 }
 
-// deltas is a run whose requests have only what is new.
-func deltas(tb testing.TB) *builder {
-	tb.Helper()
-	b, models, _ := weather(tb)
-	b.spans[0].SystemInstructions = raws(`{"type":"text","content":"Be brief."}`)
-	for k, i := range models {
-		list := b.spans[i].InputMessages
-		if k == 0 {
-			b.spans[i].InputMessages = list[1:2]
-		} else {
-			b.spans[i].InputMessages = list[len(list)-1:]
-		}
-	}
-	return b
-}
-
 func raws(texts ...string) (list []json.RawMessage) {
 	for _, text := range texts {
 		list = append(list, json.RawMessage(text))
@@ -95,39 +78,13 @@ func raws(texts ...string) (list []json.RawMessage) {
 	return list
 }
 
-func TestJoinedRequests(t *testing.T) {
-	t.Parallel()
-	whole, models, tools := weather(t)
-	want := whole.read()
-	b := deltas(t)
-	r := b.read()
-	require.Len(t, r.Loops, 1)
-	assert.True(t, r.Loops[0].Joined)
-	assert.Equal(t, LevelFull, r.Replayability.Level)
-	assert.Equal(t, missWhole, r.Replayability.Missing[0].Code)
-	for _, i := range models {
-		assert.Equal(t, want.Steps[i].Model.Request.digest(messageCache{}), r.Steps[i].Model.Request.digest(messageCache{}))
-	}
-	attempt := run(t, r, `[{"target":{"span_id":"`+b.id(tools[1])+`"},"set":{"tool_result":"hot"}}]`, Options{}, &script{answers: []json.RawMessage{assistant(t, "Hot.", nil, nil)}})
-	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
-	assertSame(t, "joined", b.spans, r, run(t, r, `[]`, Options{ForkSpanID: b.id(models[0])}, nil))
-
-	// Independent questions are no loop.
-	b = newBuilder(t)
-	root := b.frame("workflow", "questions", -1)
-	for _, question := range []string{"A?", "B?", "C?"} {
-		b.dialogue(root, "", question).say("Yes.")
-	}
-	assert.Len(t, b.read().Loops, 3)
-}
-
 func TestVerbatim(t *testing.T) {
 	t.Parallel()
 	b, models, _ := weather(t)
 	span := &b.spans[models[0]]
 	span.Attributes = map[string]string{
-		keyProviderRequest:  `{"model":"gpt-5-2026","messages":[{"role":"developer","content":"Be brief."},{"role":"user","content":"Weather in Paris and Rome?"}],"tools":[` + string(toolDefinition("weather")) + `],"temperature":0.5,"stream":true}`,
-		keyProviderResponse: `{"id":"r1","model":"gpt-5-2026","system_fingerprint":"fp","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_00000001","type":"function","function":{"name":"weather","arguments":"{\"city\": \"Paris\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}`,
+		"looptrace.provider.request":  `{"model":"gpt-5-2026","messages":[{"role":"developer","content":"Be brief."},{"role":"user","content":"Weather in Paris and Rome?"}],"tools":[` + string(toolDefinition("weather")) + `],"temperature":0.5,"stream":true}`,
+		"looptrace.provider.response": `{"id":"r1","model":"gpt-5-2026","system_fingerprint":"fp","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"call_00000001","type":"function","function":{"name":"weather","arguments":"{\"city\": \"Paris\"}"}}]},"finish_reason":"tool_calls"}],"usage":{"prompt_tokens":7,"completion_tokens":3,"total_tokens":10}}`,
 	}
 	r := b.read()
 	require.Len(t, r.Loops, 1, "a developer's message is one of the system")
@@ -147,59 +104,15 @@ func TestVerbatim(t *testing.T) {
 	} {
 		stream += "data: " + chunk + "\n\n"
 	}
-	span.Attributes[keyProviderResponse] = stream
+	span.Attributes["looptrace.provider.response"] = stream
 	assert.JSONEq(t, `{"role":"assistant","content":"Paris."}`, string(b.read().Steps[models[0]].Model.Response.Message))
 
 	// What cannot be read is that of the span's messages.
-	span.Attributes[keyProviderRequest], span.Attributes[keyProviderResponse] = `{"model":`, `data: {"choices":`
+	span.Attributes["looptrace.provider.request"], span.Attributes["looptrace.provider.response"] = `{"model":`, `data: {"choices":`
 	call = b.read().Steps[models[0]].Model
 	assert.False(t, call.Verbatim)
 	assert.Equal(t, "gpt-5", call.Request.Model)
 	assert.Len(t, readChat(call.Response.Message).calls, 1)
-}
-
-func TestVerbatimAnthropic(t *testing.T) {
-	t.Parallel()
-	b, models, _ := weather(t)
-	span := &b.spans[models[1]]
-	const thinking = `{"type":"thinking","thinking":"Paris first.","signature":"c2ln"}`
-	span.Provider = "anthropic"
-	span.Attributes = map[string]string{
-		keyProviderRequest: `{"model":"claude","max_tokens":9,"system":"Be brief.","stop_sequences":["X"],"tool_choice":{"type":"any","disable_parallel_tool_use":true},` +
-			`"tools":[{"name":"weather","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral"}},{"type":"web_search_20250305","name":"web_search"}],"messages":[` +
-			`{"role":"user","content":"Weather in Paris and Rome?"},{"role":"assistant","content":[` + thinking + `,{"type":"tool_use","id":"call_00000001","name":"weather","input":{"city":"Paris"}}]},` +
-			`{"role":"user","content":[{"type":"tool_result","tool_use_id":"call_00000001","content":[{"type":"text","text":"{\"degrees\":21}"}]},{"type":"text","text":"Hurry."}]}]}`,
-		keyProviderResponse: `{"id":"m1","model":"claude","content":[` + thinking + `,{"type":"text","text":"So."},{"type":"tool_use","id":"call_00000002","name":"weather","input":{"city":"Rome"}}],"stop_reason":"tool_use","usage":{"input_tokens":5,"output_tokens":2}}`,
-	}
-	call := b.read().Steps[models[1]].Model
-	require.True(t, call.Verbatim)
-	var messages []string
-	for _, one := range call.Request.Messages {
-		messages = append(messages, string(one))
-	}
-	require.Len(t, messages, 5)
-	assert.JSONEq(t, `{"role":"system","content":"Be brief."}`, messages[0])
-	assert.JSONEq(t, `{"role":"assistant","content":null,"reasoning_content":"Paris first.","tool_calls":[{"id":"call_00000001","type":"function","function":{"name":"weather","arguments":"{\"city\":\"Paris\"}"}}],`+
-		`"anthropic_content":[`+thinking+`,{"type":"tool_use","id":"call_00000001","name":"weather","input":{"city":"Paris"}}]}`, messages[2])
-	assert.JSONEq(t, `{"role":"tool","tool_call_id":"call_00000001","content":"{\"degrees\":21}"}`, messages[3])
-	assert.JSONEq(t, `{"role":"user","content":[{"type":"text","text":"Hurry."}]}`, messages[4])
-	assert.JSONEq(t, `[{"type":"function","function":{"name":"weather","parameters":{"type":"object"}},"cache_control":{"type":"ephemeral"}},{"type":"web_search_20250305","name":"web_search"}]`, string(raw(t, call.Request.Tools)))
-	assert.JSONEq(t, `{"max_tokens":9,"stop":["X"],"tool_choice":"required","parallel_tool_calls":false}`, string(raw(t, call.Request.Params)))
-	assert.Contains(t, string(call.Response.Message), "c2ln", "the signature goes back")
-	assert.Equal(t, "Paris first.", jsontext.String(jsontext.Members(call.Response.Message)[keyReasoning]))
-
-	request, err := call.Request.LLM()
-	require.NoError(t, err)
-	assert.EqualValues(t, 9, *request.MaxOutputTokens)
-	assert.Equal(t, []string{"X"}, request.Stop)
-	assert.False(t, *request.ParallelToolCalls)
-
-	// Thinking is bound to its model.
-	changed := call.Request.clone()
-	e := engine{Recording: &Recording{}, cache: messageCache{}, runs: make([]loopRun, 1)}
-	e.setModel(&changed, 0, "other")
-	assert.NotContains(t, string(raw(t, changed.Messages)), "c2ln")
-	assert.Contains(t, string(raw(t, call.Request.Messages)), "c2ln", "the recording is not changed")
 }
 
 func TestSideEffects(t *testing.T) {
@@ -210,13 +123,10 @@ func TestSideEffects(t *testing.T) {
 	b.spans[tools[0]].Attributes = map[string]string{runmodel.KeyMCPAnnotations: `{"readOnlyHint":true}`}
 	r := b.read()
 	assert.Equal(t, SideEffectsRead, r.Steps[tools[0]].Tool.SideEffects)
-	assert.Equal(t, SideEffectsRead, newCassette(r, nil).class("weather"))
 	b.spans[tools[0]].Attributes = nil
 	b.spans[models[0]].ToolDefinitions = raws(`{"type":"function","name":"weather","annotations":{"readOnlyHint":false}}`)
 	r = b.read()
 	assert.Equal(t, SideEffectsWrite, r.Steps[tools[1]].Tool.SideEffects)
-	assert.Equal(t, SideEffectsRead, newCassette(r, map[string]ToolPolicy{"weather": {SideEffects: SideEffectsRead}}).class("weather"))
-	assert.Equal(t, SideEffectsWrite, newCassette(r, nil).class("unknown"))
 }
 
 // TestOrder reads spans in any order, with circles and with ids that occur twice.
@@ -262,45 +172,27 @@ func TestParallelLoops(t *testing.T) {
 	assert.Len(t, b.read().Loops, 3)
 }
 
-// TestRetries: a call that failed and was made again is in the loop.
-func TestRetries(t *testing.T) {
+func TestRead(t *testing.T) {
 	t.Parallel()
-	b := newBuilder(t)
-	root := b.frame("agent", "a", -1)
-	d := b.dialogue(root, "", "Hi")
-	failed := d.say("")
-	d.messages = d.messages[:1]
-	b.spans[failed].OutputMessages, b.spans[failed].Status, b.spans[failed].ErrorType = nil, "error", "RateLimit"
-	last := d.say("Hello.")
+	b, models, tools := weather(t)
 	r := b.read()
+	require.Equal(t, Replayability{Level: LevelFull}, r.Replayability)
 	require.Len(t, r.Loops, 1)
-	assert.Equal(t, LevelFull, r.Replayability.Level)
-	assertSame(t, "cassette", b.spans, r, run(t, r, `[]`, Options{ForkSpanID: b.id(failed)}, nil))
-	s := &script{answers: []json.RawMessage{assistant(t, "Hello.", nil, nil)}}
-	attempt := run(t, r, `[]`, Options{ForkSpanID: b.id(failed)}, s)
-	assert.Equal(t, last, s.calls[0].Recorded)
-	assert.Equal(t, []string{"reissued chat gpt-5", "not_reached chat gpt-5"}, sources(attempt))
-}
-
-// TestHandOff: another agent goes on with the same messages. Its system prompt is the recorded one as long as the same tool is called.
-func TestHandOff(t *testing.T) {
-	t.Parallel()
-	b := newBuilder(t)
-	root := b.frame("workflow", "desk", -1)
-	d := b.dialogue(root, "Triage.", "I want a refund.", "transfer_to_refunds", "lookup")
-	first := d.ask(call{"transfer_to_refunds", `{}`, "Refunds takes over."})
-	d.messages[0] = message("system", "You refund.")
-	d.say("Refunded.")
-	r := b.read()
-	require.Len(t, r.Loops, 1)
-	require.Equal(t, LevelFull, r.Replayability.Level)
-	edits := `[{"target":{"span_id":"` + b.id(first[0]) + `"},"set":{"model":"m2"}}]`
-	same := assistant(t, "", []call{{name: "transfer_to_refunds", arguments: `{}`}}, []string{"x"})
-	s := &script{answers: []json.RawMessage{same, assistant(t, "Done.", nil, nil)}}
-	attempt := run(t, r, edits, Options{}, s)
-	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
-	assert.JSONEq(t, `{"role":"system","content":"You refund."}`, string(s.calls[1].Request.Messages[0]))
-	other := assistant(t, "", []call{{name: "lookup", arguments: `{}`}}, []string{"x"})
-	attempt = run(t, r, edits, Options{Tools: map[string]ToolPolicy{"lookup": {OnMiss: MissFixed, Result: new("none")}}}, &script{answers: []json.RawMessage{other}})
-	assert.Equal(t, StopOpaque, attempt.Stop.Reason)
+	assert.Equal(t, models, r.Loops[0].Calls)
+	assert.Equal(t, 0, r.Loops[0].Parent)
+	assert.False(t, r.Loops[0].Joined)
+	for i, at := range tools {
+		assert.Equal(t, models[i], r.Steps[at].Asker)
+		assert.Equal(t, KindTool, r.Steps[at].Kind)
+		assert.Equal(t, SideEffectsRead, r.Steps[at].Tool.SideEffects)
+		assert.Equal(t, 0, r.Steps[at].Loop)
+	}
+	assert.Len(t, r.Steps[tools[1]].Tool.Arguments, len(`{"city": "Rome"}`), "as the model wrote it")
+	second := r.Steps[models[1]].Model
+	assert.Equal(t, "gpt-5", second.Request.Model)
+	assert.JSONEq(t, `{"role":"system","content":"Be brief."}`, string(second.Request.Messages[0]))
+	assert.JSONEq(t, string(toolDefinition("weather")), string(second.Request.Tools[0]))
+	assert.Equal(t, "forecaster", r.Steps[models[0]].Agent)
+	assert.EqualValues(t, 100, *second.Response.Usage.Input)
+	assert.Equal(t, 5*(took+pause), *r.Duration)
 }

@@ -223,7 +223,7 @@ func TestRealReplayability(t *testing.T) {
 					why[one.Code]++
 				}
 			}
-			if slices.ContainsFunc(r.Replayability.Missing, func(one Missing) bool { return one.Code == missNotEnded }) {
+			if slices.ContainsFunc(r.Replayability.Missing, func(one Missing) bool { return one.Code == "run_not_ended" }) {
 				continue
 			}
 			replayed++

@@ -96,6 +96,9 @@ func (c *cassette) unrecorded(found *lookup, name, arguments string) ending {
 	return out
 }
 
+// mostNames is how many arguments an ending names.
+const mostNames = 5
+
 // argumentName is a name that a definition of a tool may have. Others may be anything that a model wrote.
 var argumentName = regexp.MustCompile(`^[A-Za-z_][\w.-]{0,63}$`)
 
@@ -118,7 +121,7 @@ func (c *cassette) otherArguments(name, arguments string) []string {
 		if !argumentName.MatchString(one) || canonicalText(string(recorded[one])) == canonicalText(string(made[one])) {
 			continue
 		}
-		if len(names) == listed {
+		if len(names) == mostNames {
 			return append(names, "…")
 		}
 		names = append(names, strconv.Quote(one))

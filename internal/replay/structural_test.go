@@ -1,16 +1,14 @@
 package replay
 
 import (
-	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
 // program is a part of a made-up program: a call, or stages that follow each other. The parts of a stage run at the same time.
@@ -88,7 +86,7 @@ func (p *program) record(b *builder, parent int, at time.Duration, begin time.Ti
 		end += p.took
 		span := &b.spans[p.id]
 		span.AttributesJSON = map[string]string{}
-		for key, value := range map[string]*int64{keyTimeout: p.timeout, keyRetries: p.retries, keyAttempts: p.attempts} {
+		for key, value := range map[string]*int64{"looptrace.timeout_ms": p.timeout, "looptrace.retries": p.retries, "looptrace.attempts": p.attempts} {
 			if value != nil {
 				span.AttributesJSON[key] = fmt.Sprint(*value)
 			}
@@ -274,7 +272,7 @@ func TestStructureOracle(t *testing.T) {
 		}
 		require.Equal(t, known, got.NoEffect, "run %d", n)
 		p.each(func(p *program) {
-			i := r.bySpan[b.spans[p.id].SpanID]
+			i := slices.IndexFunc(r.Steps, func(s Step) bool { return s.SpanID == b.id(p.id) })
 			step, recorded := got.Steps[i], r.Steps[i]
 			require.Equal(t, p.effect, step.Effect, "run %d, %s: %+v", n, recorded.Name, list)
 			seen[p.effect]++
@@ -318,31 +316,4 @@ func (p *program) each(visit func(*program)) {
 			part.each(visit)
 		}
 	}
-}
-
-func TestTimeoutOfTool(t *testing.T) {
-	t.Parallel()
-	b, _, tools := weather(t)
-	r := b.read()
-	edit := func(set string) string {
-		return `[{"target":{"span_id":"` + b.id(tools[0]) + `"},"set":` + set + `}]`
-	}
-	attempt := run(t, r, edit(`{"timeout_ms":100}`), Options{}, nil)
-	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
-	assert.Equal(t, map[string]int{"copied": 5}, attempt.Exposure)
-	assert.Equal(t, -1, attempt.FirstDivergence)
-
-	attempt = run(t, r, edit(`{"timeout_ms":99}`), Options{}, nil)
-	assert.Equal(t, StopMiss, attempt.Stop.Reason, "the model is told of the timeout")
-	assert.Equal(t, runmodel.StatusError, attempt.Steps[1].Status)
-	assert.Equal(t, 99*time.Millisecond, *attempt.Steps[1].Duration)
-	s := &script{answers: []json.RawMessage{assistant(t, "The service is slow.", nil, nil)}}
-	attempt = run(t, r, edit(`{"timeout_ms":99}`), Options{}, s)
-	assert.Equal(t, StopCompleted, attempt.Stop.Reason)
-	assert.Contains(t, string(s.calls[0].Request.Messages[3]), "timed out after 99ms")
-
-	b.spans[tools[0]].Status, b.spans[tools[0]].ErrorType = "error", "TimeoutError"
-	r = b.read()
-	attempt = run(t, r, edit(`{"timeout_ms":500}`), Options{}, nil)
-	assert.Equal(t, StopCensored, attempt.Stop.Reason)
 }

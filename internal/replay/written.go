@@ -69,7 +69,7 @@ func (r *SpanWriter) writeModel(out *SpanForm, step *AttemptStep) error {
 		if system, err = FromChat(request.Messages[:leading]); err != nil {
 			return err
 		}
-		same := slices.EqualFunc(request.Messages[:leading], r.instructions(step.Recorded), equalRaw)
+		same := slices.EqualFunc(request.Messages[:leading], r.instructions(step.Recorded), jsontext.Equal)
 		if !same {
 			out.SystemInstructions = nil
 			for _, raw := range system {
@@ -81,7 +81,7 @@ func (r *SpanWriter) writeModel(out *SpanForm, step *AttemptStep) error {
 	if out.InputMessages, err = r.formsOf(request.Messages); err != nil {
 		return err
 	}
-	if step.Recorded < 0 || !slices.EqualFunc(request.Tools, r.Steps[step.Recorded].Model.Request.Tools, equalRaw) {
+	if step.Recorded < 0 || !slices.EqualFunc(request.Tools, r.Steps[step.Recorded].Model.Request.Tools, jsontext.Equal) {
 		if out.ToolDefinitions, err = ToolsFromChat(request.Tools); err != nil {
 			return err
 		}
@@ -116,10 +116,11 @@ func (r *SpanWriter) formsOf(messages []json.RawMessage) ([]json.RawMessage, err
 		}
 		converted, known := r.converted[string(messages[i])]
 		if !known {
-			var err error
-			if converted, err = fromChat(messages[i]); err != nil {
-				return nil, fmt.Errorf("convert messages[%d]: %w", i, err)
+			list, err := FromChat(messages[i : i+1])
+			if err != nil {
+				return nil, fmt.Errorf("message %d: %w", i, err)
 			}
+			converted = list[0]
 			r.converted[string(messages[i])] = converted
 		}
 		out = append(out, converted)
@@ -133,7 +134,7 @@ func (r *SpanWriter) form(messages []json.RawMessage) (found *messageForm) {
 	forms := r.forms[string(messages[0])]
 	for i := range forms {
 		group := forms[i].group
-		if len(group) <= len(messages) && (found == nil || len(group) > len(found.group)) && slices.EqualFunc(group, messages[:len(group)], equalRaw) {
+		if len(group) <= len(messages) && (found == nil || len(group) > len(found.group)) && slices.EqualFunc(group, messages[:len(group)], jsontext.Equal) {
 			found = &forms[i]
 		}
 	}
