@@ -15,8 +15,8 @@ func TestEditsOfEarlierVersions(t *testing.T) {
 		`{"target":"all","set":{"latency_ms":5}}`:                           true,
 		`{"target":{"span_id":"a000000000000002"},"set":{"resample":true}}`: true,
 		`{"target":{"kind":"tool"},"set":{"tool_error":{"remove":true}}}`:   true,
-		`{"target":{"kind":"tool"},"set":{"tool_error":{"type":"Down"}}}`:   nil,
-		`{"target":"all","set":{"timeout_ms":5}}`:                           nil,
+		`{"target":{"kind":"tool"},"set":{"tool_error":{"type":"Down"}}}`:   false,
+		`{"target":"all","set":{"timeout_ms":5}}`:                           false,
 	} {
 		var config Config
 		stored := `{"edits":[` + edit + `]}`
