@@ -11,7 +11,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
-	"github.com/looptrace/looptrace/internal/verdict"
+	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 )
 
 // InBatch is what a replay has of its batch.
