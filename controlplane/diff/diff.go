@@ -5,6 +5,9 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/google/uuid"
+
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/runs"
 )
 
@@ -17,6 +20,28 @@ type Run struct {
 	Spans   []runs.Span
 	// TextsMissing reports that some spans lack texts that the store may have.
 	TextsMissing bool
+}
+
+// Runs reads runs with their texts.
+type Runs interface {
+	Outline(ctx context.Context, in access.Projects, runID uuid.UUID) (runs.Outline, error)
+	Texts(ctx context.Context, outline runs.Outline) (spans []runs.Span, partial bool, err error)
+}
+
+// Read reads a run to compare.
+func Read(ctx context.Context, from Runs, in access.Projects, id uuid.UUID) (Run, error) {
+	outline, err := from.Outline(ctx, in, id)
+	if err != nil {
+		return Run{}, err //nolint:wrapcheck // it is for the user
+	}
+	if len(outline.Spans) > MaxSteps {
+		outline.Spans, outline.Partial = outline.Spans[:MaxSteps], true
+	}
+	spans, partial, err := from.Texts(ctx, outline)
+	if err != nil {
+		return Run{}, err //nolint:wrapcheck // it says what it does
+	}
+	return Run{Outline: outline, Spans: spans, TextsMissing: partial}, nil
 }
 
 // State is the result of comparing a step of the base run with the other run.

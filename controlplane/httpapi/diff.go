@@ -4,12 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/google/uuid"
-
-	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/diff"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -21,21 +17,16 @@ const (
 )
 
 type diffHandlers struct {
-	runs textReader
-}
-
-type textReader interface {
-	outlineReader
-	Texts(ctx context.Context, outline runs.Outline) (spans []runs.Span, partial bool, err error)
+	runs diff.Runs
 }
 
 // DiffRuns compares two runs.
 func (h diffHandlers) DiffRuns(ctx context.Context, req contract.DiffRunsRequestObject) (contract.DiffRunsResponseObject, error) {
-	base, err := h.comparable(ctx, grantOf(ctx).Projects, req.RunId)
+	base, err := diff.Read(ctx, h.runs, grantOf(ctx).Projects, req.RunId)
 	if err != nil {
 		return nil, err
 	}
-	other, err := h.comparable(ctx, grantOf(ctx).Projects, req.OtherRunId)
+	other, err := diff.Read(ctx, h.runs, grantOf(ctx).Projects, req.OtherRunId)
 	if err != nil {
 		return nil, err
 	}
@@ -44,22 +35,6 @@ func (h diffHandlers) DiffRuns(ctx context.Context, req contract.DiffRunsRequest
 		return nil, err
 	}
 	return contract.DiffRuns200JSONResponse(diffOf(d, base, other, req.Params)), nil
-}
-
-// comparable reads a run to compare.
-func (h diffHandlers) comparable(ctx context.Context, in access.Projects, id uuid.UUID) (diff.Run, error) {
-	outline, err := h.runs.Outline(ctx, in, id)
-	if err != nil {
-		return diff.Run{}, err
-	}
-	if len(outline.Spans) > diff.MaxSteps {
-		outline.Spans, outline.Partial = outline.Spans[:diff.MaxSteps], true
-	}
-	spans, partial, err := h.runs.Texts(ctx, outline)
-	if err != nil {
-		return diff.Run{}, err
-	}
-	return diff.Run{Outline: outline, Spans: spans, TextsMissing: partial}, nil
 }
 
 func diffOf(d *diff.Diff, base, other diff.Run, params contract.DiffRunsParams) contract.RunDiff {

@@ -33,8 +33,7 @@ func (h replayHandlers) DiffReplay(ctx context.Context, req contract.DiffReplayR
 		return nil, err
 	}
 	in := grant.Only(found.ProjectID)
-	of := diffHandlers{h.runs}
-	base, err := of.comparable(ctx, in, found.RunID)
+	base, err := diff.Read(ctx, h.runs, in, found.RunID)
 	if err != nil {
 		if errors.Is(err, runs.ErrNotFound) {
 			err = &problem.Error{Kind: problem.Conflict, Code: "run_deleted", Detail: "The recorded run was deleted: there is nothing to compare with."}
@@ -44,7 +43,7 @@ func (h replayHandlers) DiffReplay(ctx context.Context, req contract.DiffReplayR
 	if err := h.replays.AwaitRun(ctx, grant, &found, attempt); err != nil {
 		return nil, err
 	}
-	other, err := of.comparable(ctx, in, attempt.RunID)
+	other, err := diff.Read(ctx, h.runs, in, attempt.RunID)
 	if err != nil {
 		return nil, err
 	}

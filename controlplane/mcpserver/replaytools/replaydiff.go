@@ -64,7 +64,7 @@ func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.
 		return nil, err
 	}
 	in := grant.Only(r.ProjectID)
-	base, err := t.Comparable(ctx, in, r.RunID)
+	base, err := diff.Read(ctx, t.Runs, in, r.RunID)
 	if err != nil {
 		if errors.Is(err, runs.ErrNotFound) {
 			shown.Unavailable = "The recorded run was deleted."
@@ -79,7 +79,7 @@ func (t *tools) attemptDiff(ctx context.Context, grant access.Grant, r *replays.
 		}
 		return nil, err
 	}
-	other, err := t.Comparable(ctx, in, a.RunID)
+	other, err := diff.Read(ctx, t.Runs, in, a.RunID)
 	if err != nil {
 		return nil, err
 	}

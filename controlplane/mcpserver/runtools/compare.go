@@ -105,7 +105,7 @@ func (t *tools) compare(ctx context.Context, grant access.Grant, in compareInput
 		if err != nil {
 			return nil, runs.ErrNotFound // the schema only allows ids
 		}
-		if compared[i], err = t.Comparable(ctx, grant.Projects, id); err != nil {
+		if compared[i], err = diff.Read(ctx, t.Runs, grant.Projects, id); err != nil {
 			return nil, err
 		}
 	}

@@ -1,30 +1,13 @@
 package tool
 
 import (
-	"context"
 	"strings"
 
-	"github.com/google/uuid"
-
-	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/diff"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
-
-// Comparable reads a run to compare.
-func (t *Shared) Comparable(ctx context.Context, in access.Projects, id uuid.UUID) (diff.Run, error) {
-	outline, err := t.Runs.Outline(ctx, in, id)
-	if err != nil {
-		return diff.Run{}, err
-	}
-	if len(outline.Spans) > diff.MaxSteps {
-		outline.Spans, outline.Partial = outline.Spans[:diff.MaxSteps], true
-	}
-	spans, partial, err := t.Runs.Texts(ctx, outline)
-	return diff.Run{Outline: outline, Spans: spans, TextsMissing: partial}, err
-}
 
 // ChangeHunks are the parts of a change. Whole reports that there are no more.
 type ChangeHunks struct {
