@@ -7,10 +7,7 @@ import (
 	_ "embed"
 	"encoding/json"
 	"errors"
-	"fmt"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -90,16 +87,8 @@ type Filter struct {
 // List returns a page of datasets sorted by name.
 func (s *Service) List(ctx context.Context, grant access.Grant, filter Filter, page postgres.Page) ([]Dataset, bool, error) {
 	return postgres.List[Dataset](ctx, s.db, "list datasets", page, pgx.NamedArgs{
-		"projects": grant.IDs(), "name": filter.Name, "search": likePattern(filter.Search), "source_run": filter.SourceRunID,
+		"projects": grant.IDs(), "name": filter.Name, "search": postgres.Containing(filter.Search), "source_run": filter.SourceRunID,
 	})
-}
-
-// likePattern returns the pattern that finds a text anywhere, or "" for no text.
-func likePattern(search string) string {
-	if search == "" {
-		return ""
-	}
-	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(search) + "%"
 }
 
 // Get returns a dataset.
@@ -241,7 +230,7 @@ func (c *Change) clean() (schemas, error) {
 		errs = append(errs, err)
 	}
 	if c.Description != nil {
-		errs = append(errs, checkText("body.description", *c.Description))
+		errs = append(errs, validate.Text("body.description", *c.Description))
 	}
 	var (
 		read schemas
@@ -267,13 +256,4 @@ func nameTaken(err error) error {
 		return ErrNameTaken
 	}
 	return err
-}
-
-// checkText refuses control characters other than line breaks and tabs.
-func checkText(location, text string) error {
-	i := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' })
-	if i >= 0 {
-		return problem.InvalidField(location, fmt.Sprintf("must not contain control characters (at byte %d)", i))
-	}
-	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // ItemEdit is an update of one item. Members that are nil do not change. Key and Split are JSON texts, or null for none.
@@ -43,7 +44,7 @@ func (s *Service) EditItem(ctx context.Context, grant access.Grant, dataset, id 
 			return err
 		}
 		rows, err := prepare(ctx, []NewItem{item}, schemas, func(int) string { return "body" })
-		if err = errors.Join(err, checkText("body.note", edit.Note)); err != nil {
+		if err = errors.Join(err, validate.Text("body.note", edit.Note)); err != nil {
 			return err
 		}
 		existing, err := s.matching(ctx, tx, dataset, rows)

@@ -109,7 +109,7 @@ func (s *Service) Items(ctx context.Context, grant access.Grant, dataset uuid.UU
 		}
 	}
 	page.Items, page.HasMore, err = postgres.List[Item](ctx, s.db, "list items", postgres.Page{Limit: q.Limit, Offset: q.Offset}, pgx.NamedArgs{
-		"dataset": dataset, "revision": page.Revision, "after": after.Ordinal, "split": q.Split, "tag": q.Tag, "search": likePattern(q.Search),
+		"dataset": dataset, "revision": page.Revision, "after": after.Ordinal, "split": q.Split, "tag": q.Tag, "search": postgres.Containing(q.Search),
 		"source_run": q.SourceRunID,
 	})
 	if page.HasMore {

@@ -109,7 +109,7 @@ func (r *row) check(ctx context.Context, schemas schemas) []problem.Field {
 		}
 	}
 	if r.Key != nil {
-		refuse(checkText("key", *r.Key))
+		refuse(validate.Text("key", *r.Key))
 		refuse(checkLength("key", *r.Key, maxKeyLength))
 	}
 	name := func(part, text string) string {

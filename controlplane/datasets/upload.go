@@ -15,6 +15,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/reading"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // chunkBytes is the size of the pieces of a file in the database.
@@ -108,12 +109,12 @@ func (s *Service) dropUpload(ctx context.Context, id uuid.UUID) error {
 
 // check checks what does not depend on the file.
 func (u *Upload) check() error {
-	errs := []error{checkText("query.note", u.Note), checkText("query.sheet", u.Sheet)}
-	if u.Delimiter == "\x00" { // checkText would refuse other delimiters
+	errs := []error{validate.Text("query.note", u.Note), validate.Text("query.sheet", u.Sheet)}
+	if u.Delimiter == "\x00" { // validate.Text would refuse other delimiters
 		errs = append(errs, problem.InvalidField("query.delimiter", "must not be NUL"))
 	}
 	if u.FileName != nil {
-		errs = append(errs, checkText("query.file_name", *u.FileName))
+		errs = append(errs, validate.Text("query.file_name", *u.FileName))
 	}
 	if u.Mapping != "" {
 		if _, err := mapping.ParseMapping([]byte(u.Mapping)); err != nil {

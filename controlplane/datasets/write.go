@@ -13,6 +13,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // Mode is how a write treats items that the dataset has.
@@ -155,7 +156,7 @@ func (s *Service) write(
 		w.Items, misfits = schemas.fitting(ctx, w.Items)
 	}
 	rows, err := prepare(ctx, w.Items, schemas, location)
-	if err = errors.Join(err, checkText("body.note", w.Note)); err != nil {
+	if err = errors.Join(err, validate.Text("body.note", w.Note)); err != nil {
 		return Written{}, err
 	}
 	existing, err := s.matching(ctx, tx, dataset, rows)

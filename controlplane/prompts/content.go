@@ -9,6 +9,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/prompts/prompttemplate"
 	"github.com/looptrace/looptrace/internal/jsontext"
+	"github.com/looptrace/looptrace/internal/validate"
 )
 
 // Content is what a version is made of, as JSON.
@@ -81,7 +82,7 @@ func (v NewVersion) prepare(location string) (*prepared, error) {
 	}
 	p.ModelConfig = jsontext.Compact(p.ModelConfig)
 	p.Variables = check.variables(v.Variables, &p.template)
-	check.add(checkText(location+".note", v.Note))
+	check.add(validate.Text(location+".note", v.Note))
 	if err := errors.Join(check.errs...); err != nil {
 		return nil, err
 	}

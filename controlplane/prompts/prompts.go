@@ -10,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
@@ -99,12 +97,12 @@ type Filter struct {
 
 // List returns a page of prompts sorted by name. With a folder, it also returns the folders in it, at most 1,000.
 func (s *Service) List(ctx context.Context, grant access.Grant, filter Filter, page postgres.Page) (list []Prompt, folders []Folder, more bool, err error) {
-	err = errors.Join(checkText("query.search", filter.Search), checkText("query.tag", filter.Tag), checkText("query.folder", filter.Folder))
+	err = errors.Join(validate.Text("query.search", filter.Search), validate.Text("query.tag", filter.Tag), validate.Text("query.folder", filter.Folder))
 	if err != nil {
 		return nil, nil, false, err
 	}
 	args := pgx.NamedArgs{
-		"projects": grant.IDs(), "name": filter.Name, "search": likePattern(filter.Search), "tag": filter.Tag, "in_folder": filter.Folder != "", "folder": "",
+		"projects": grant.IDs(), "name": filter.Name, "search": postgres.Containing(filter.Search), "tag": filter.Tag, "in_folder": filter.Folder != "", "folder": "",
 	}
 	if filter.Folder != "" {
 		if filter.Name+filter.Search+filter.Tag != "" {
@@ -119,14 +117,6 @@ func (s *Service) List(ctx context.Context, grant access.Grant, filter Filter, p
 	}
 	list, more, err = postgres.List[Prompt](ctx, s.db, "list prompts", page, args)
 	return list, folders, more, err
-}
-
-// likePattern returns the pattern that finds a text anywhere, or "" for no text.
-func likePattern(search string) string {
-	if search == "" {
-		return ""
-	}
-	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(search) + "%"
 }
 
 // Get returns a prompt.
@@ -258,7 +248,7 @@ const maxTags = 20
 func (c *Change) clean() error {
 	var errs []error
 	if c.Description != nil {
-		errs = append(errs, checkText("body.description", *c.Description))
+		errs = append(errs, validate.Text("body.description", *c.Description))
 	}
 	if c.Tags != nil {
 		var tags []string
@@ -284,18 +274,6 @@ func (c *Change) clean() error {
 func checkName(location, name string) error {
 	if strings.HasSuffix(name, "/") || strings.Contains(name, "//") {
 		return problem.InvalidField(location, "must not have empty parts between slashes or at the end")
-	}
-	return nil
-}
-
-// checkText refuses control characters other than line breaks and tabs, and bytes that are not UTF-8.
-func checkText(location, text string) error {
-	if !utf8.ValidString(text) {
-		return problem.InvalidField(location, "must be UTF-8")
-	}
-	i := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' })
-	if i >= 0 {
-		return problem.InvalidField(location, fmt.Sprintf("must not contain control characters (at byte %d)", i))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -36,6 +37,18 @@ func Email(location, email string) (string, error) {
 // Printable refuses control characters.
 func Printable(location, text string) error {
 	if i := strings.IndexFunc(text, unicode.IsControl); i >= 0 {
+		return problem.InvalidField(location, fmt.Sprintf("must not contain control characters (at byte %d)", i))
+	}
+	return nil
+}
+
+// Text refuses a text that is not UTF-8, and control characters other than line breaks and tabs.
+func Text(location, text string) error {
+	if !utf8.ValidString(text) {
+		return problem.InvalidField(location, "must be UTF-8")
+	}
+	i := strings.IndexFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\r' && r != '\t' })
+	if i >= 0 {
 		return problem.InvalidField(location, fmt.Sprintf("must not contain control characters (at byte %d)", i))
 	}
 	return nil

@@ -181,6 +181,14 @@ func (db DB) statement(name string) string {
 	return statement
 }
 
+// Containing returns the pattern of LIKE that finds a text anywhere, or "" for no text.
+func Containing(search string) string {
+	if search == "" {
+		return ""
+	}
+	return "%" + strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`).Replace(search) + "%"
+}
+
 // Violates reports whether the error violates the named constraint.
 func Violates(err error, constraint string) bool {
 	var refused *pgconn.PgError
