@@ -12,15 +12,14 @@ import (
 
 	"go.opentelemetry.io/collector/client"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/extension"
 	"go.opentelemetry.io/collector/extension/extensionauth"
 	"go.opentelemetry.io/collector/extension/extensionmiddleware"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/looptrace/looptrace/components/apikeyauthextension/internal/metadata"
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/componenthealth"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
@@ -61,7 +60,7 @@ func (a *apiKeyAuth) Start(ctx context.Context, host component.Host) error {
 		return err
 	}
 	a.keeper, err = newKeeper(a.cfg.Cache, &store{pool: pool}, a.settings.Logger, a.telemetry, func(away error, ready bool) {
-		reportStatus(host, away, ready)
+		componenthealth.Report(host, away, ready)
 	})
 	if err != nil {
 		pool.Close()
@@ -80,22 +79,6 @@ func (a *apiKeyAuth) Start(ctx context.Context, host component.Host) error {
 		a.loops.Go(func() { loop(ctx) })
 	}
 	return nil
-}
-
-// attributeReady is a boolean attribute of an error in a component's status. It reports whether the component still
-// works.
-const attributeReady = "looptrace.ready"
-
-// reportStatus reports whether keys can be checked. If some can, other replicas would serve clients no better.
-func reportStatus(host component.Host, away error, ready bool) {
-	if away == nil {
-		componentstatus.ReportStatus(host, componentstatus.NewEvent(componentstatus.StatusOK))
-		return
-	}
-	attributes := pcommon.NewMap()
-	attributes.PutBool(attributeReady, ready)
-	componentstatus.ReportStatus(host, componentstatus.NewEvent(componentstatus.StatusRecoverableError,
-		componentstatus.WithError(away), componentstatus.WithAttributes(attributes)))
 }
 
 // Shutdown ends what Start started and writes the last uses of keys.

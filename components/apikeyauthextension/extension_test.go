@@ -27,6 +27,7 @@ import (
 
 	"github.com/looptrace/looptrace/components/apikeyauthextension/internal/metadata"
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/componenthealth"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/test/engines"
 )
@@ -456,7 +457,7 @@ func TestStatus(t *testing.T) {
 		reported := host.last()
 		assert.Equal(t, componentstatus.StatusRecoverableError, reported.Status())
 		require.ErrorContains(t, reported.Err(), "PostgreSQL has not answered since ")
-		value, ok := reported.Attributes().Get(attributeReady)
+		value, ok := reported.Attributes().Get(componenthealth.AttributeReady)
 		assert.True(t, ok)
 		assert.Equal(t, ready, value.Bool())
 	}

@@ -8,7 +8,6 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/component/componentstatus"
 	"go.opentelemetry.io/collector/consumer"
 	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.opentelemetry.io/collector/pdata/ptrace"
@@ -17,6 +16,7 @@ import (
 	"go.opentelemetry.io/otel/metric"
 
 	"github.com/looptrace/looptrace/components/genaicostprocessor/internal/metadata"
+	"github.com/looptrace/looptrace/internal/componenthealth"
 	"github.com/looptrace/looptrace/internal/prices"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/runpdata"
@@ -67,7 +67,7 @@ func (p *costProcessor) Start(ctx context.Context, host component.Host) error {
 	connection.RuntimeParams["application_name"] = "looptrace"
 	p.overrides = &overrides{
 		connection: connection, refresh: p.cfg.RefreshInterval, logger: p.settings.Logger, telemetry: p.telemetry,
-		report: func(unread error) { reportStatus(host, unread) }, read: make(chan struct{}),
+		report: func(unread error) { componenthealth.Report(host, unread, true) }, read: make(chan struct{}),
 	}
 	if err := p.telemetry.RegisterGenaicostOverridesCallback(p.observeOverrides); err != nil {
 		return err
@@ -82,22 +82,6 @@ func (p *costProcessor) Start(ctx context.Context, host component.Host) error {
 	case <-ctx.Done():
 	}
 	return nil
-}
-
-// attributeReady is a boolean attribute of an error in a component's status. It reports whether the component still
-// works.
-const attributeReady = "looptrace.ready"
-
-// reportStatus reports whether the prices are known. If not, spans are stored without a cost.
-func reportStatus(host component.Host, unread error) {
-	if unread == nil {
-		componentstatus.ReportStatus(host, componentstatus.NewEvent(componentstatus.StatusOK))
-		return
-	}
-	attributes := pcommon.NewMap()
-	attributes.PutBool(attributeReady, true)
-	componentstatus.ReportStatus(host, componentstatus.NewEvent(componentstatus.StatusRecoverableError,
-		componentstatus.WithError(unread), componentstatus.WithAttributes(attributes)))
 }
 
 func (p *costProcessor) observeOverrides(_ context.Context, observer metric.Int64Observer) error {

@@ -12,9 +12,9 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kgo"
 	"go.opentelemetry.io/collector/component"
-	"go.opentelemetry.io/collector/component/componentstatus"
-	"go.opentelemetry.io/collector/pdata/pcommon"
 	"go.uber.org/zap"
+
+	"github.com/looptrace/looptrace/internal/componenthealth"
 )
 
 // problem is a step that can fail and be retried.
@@ -33,10 +33,6 @@ const (
 // reports that it does not work. A rebalance, a restart of a broker or a slow insert take seconds. The exporter gives
 // up a hanging attempt after the same time.
 const notReadyAfter = time.Minute
-
-// AttributeReady is a boolean attribute of an error in a component's status. It reports whether the component still
-// works.
-const AttributeReady = "looptrace.ready"
 
 // health reports changes of the receiver's health to the log and to the collector's status. The receiver is well if
 // no step is failing and nothing stands still. A failing step is reported at once, but counts as working until
@@ -125,14 +121,11 @@ func (h *health) report() {
 		}
 	}
 	h.reported = now
-	if now.text == "" {
-		componentstatus.ReportStatus(h.host, componentstatus.NewEvent(componentstatus.StatusOK))
-		return
+	var err error
+	if now.text != "" {
+		err = errors.New(now.text)
 	}
-	attributes := pcommon.NewMap()
-	attributes.PutBool(AttributeReady, now.ready)
-	componentstatus.ReportStatus(h.host, componentstatus.NewEvent(componentstatus.StatusRecoverableError,
-		componentstatus.WithError(errors.New(now.text)), componentstatus.WithAttributes(attributes)))
+	componenthealth.Report(h.host, err, now.ready)
 }
 
 func (h *health) state() state {

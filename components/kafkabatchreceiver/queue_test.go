@@ -28,6 +28,7 @@ import (
 	"go.opentelemetry.io/collector/receiver/receivertest"
 
 	"github.com/looptrace/looptrace/components/kafkabatchreceiver/internal/metadata"
+	"github.com/looptrace/looptrace/internal/componenthealth"
 	"github.com/looptrace/looptrace/internal/kafkaconfig"
 	"github.com/looptrace/looptrace/test/kafka"
 )
@@ -279,7 +280,7 @@ func (h *host) last() (text string, ready bool) {
 	if event.Status() == componentstatus.StatusOK {
 		return "", true
 	}
-	value, ok := event.Attributes().Get(AttributeReady)
+	value, ok := event.Attributes().Get(componenthealth.AttributeReady)
 	return event.Err().Error(), ok && value.Bool()
 }
 
@@ -288,7 +289,7 @@ func (h *host) refused() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return slices.ContainsFunc(h.events, func(event *componentstatus.Event) bool {
-		value, ok := event.Attributes().Get(AttributeReady)
+		value, ok := event.Attributes().Get(componenthealth.AttributeReady)
 		return event.Status() != componentstatus.StatusOK && (!ok || !value.Bool())
 	})
 }

@@ -19,6 +19,7 @@ import (
 	"go.opentelemetry.io/collector/extension"
 	"go.opentelemetry.io/collector/extension/extensioncapabilities"
 
+	"github.com/looptrace/looptrace/internal/componenthealth"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
@@ -29,9 +30,6 @@ const (
 	openAge = time.Second
 	// maxReason limits the text of a check: errors may quote much.
 	maxReason = 500
-
-	// attributeReady is the attribute with which a component reports that it works although its status is an error.
-	attributeReady = "looptrace.ready"
 
 	checkCollector = "collector"
 	checkQueue     = "queue"
@@ -227,7 +225,7 @@ func (r *readiness) check(ctx context.Context) answer {
 	}
 	for source, event := range r.status {
 		state := unavailable
-		if ready, known := event.Attributes().Get(attributeReady); known && ready.Bool() {
+		if ready, known := event.Attributes().Get(componenthealth.AttributeReady); known && ready.Bool() {
 			state = degraded
 		}
 		name := strings.ToLower(source.Kind().String()) + " " + source.ComponentID().String()

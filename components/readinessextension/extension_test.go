@@ -18,6 +18,7 @@ import (
 	"go.opentelemetry.io/collector/pdata/pcommon"
 
 	"github.com/looptrace/looptrace/components/readinessextension/internal/metadata"
+	"github.com/looptrace/looptrace/internal/componenthealth"
 )
 
 func start(t *testing.T, queue QueueConfig) *readiness {
@@ -70,7 +71,7 @@ func TestComponents(t *testing.T) {
 	keys := componentstatus.NewInstanceID(component.MustNewIDWithName("apikeyauth", "a"), component.KindExtension)
 	failing := func(ready bool, text string) *componentstatus.Event {
 		attributes := pcommon.NewMap()
-		attributes.PutBool(attributeReady, ready)
+		attributes.PutBool(componenthealth.AttributeReady, ready)
 		return componentstatus.NewEvent(componentstatus.StatusRecoverableError,
 			componentstatus.WithError(errors.New(text)), componentstatus.WithAttributes(attributes))
 	}
