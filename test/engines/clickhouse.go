@@ -49,35 +49,13 @@ func EmptyClickHouse(tb testing.TB) (url string) {
 // migrated database on it.
 func ClickHouseServer(tb testing.TB) (server *Server, database string) {
 	tb.Helper()
-	server, err := startClickHouse()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		server.Stop(tb)
-		_ = os.RemoveAll(server.folder)
-	})
-	return server, template
+	return ownServer(tb, startClickHouse), template
 }
 
 func newClickHouseDatabase(tb testing.TB) (server *Server, database string) {
 	tb.Helper()
-	server, err := sharedClickHouse()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	database = newDatabaseName()
-	if err := execClickHouse(tb.Context(), server.URL("default"), "CREATE DATABASE "+database+" ENGINE = Atomic"); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), startTimeout)
-		defer cancel()
-		if err := execClickHouse(ctx, server.URL("default"), "DROP DATABASE IF EXISTS "+database+" SYNC"); err != nil {
-			tb.Error(err)
-		}
-	})
-	return server, database
+	exec := func(ctx context.Context, url, statement string) error { return execClickHouse(ctx, url, statement) }
+	return newDatabase(tb, sharedClickHouse, "default", exec, " ENGINE = Atomic", " SYNC")
 }
 
 // clickhouseSchema reads the schema of the template once. The function that it returns gives the statements that make the

@@ -205,6 +205,40 @@ func installed(root, path string) (string, error) {
 	return full, nil
 }
 
-func newDatabaseName() string {
-	return "test_" + strings.ToLower(rand.Text()[:16])
+// ownServer starts a server for one test.
+func ownServer(tb testing.TB, start func() (*Server, error)) *Server {
+	tb.Helper()
+	server, err := start()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		server.Stop(tb)
+		_ = os.RemoveAll(server.folder)
+	})
+	return server
+}
+
+// newDatabase makes a database on the shared server, and drops it when the test ends. create and drop are how, and admin is the database from
+// which that is done.
+func newDatabase(
+	tb testing.TB, shared func() (*Server, error), admin string, exec func(ctx context.Context, url, statement string) error, create, drop string,
+) (server *Server, database string) {
+	tb.Helper()
+	server, err := shared()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	database = "test_" + strings.ToLower(rand.Text()[:16])
+	if err := exec(tb.Context(), server.URL(admin), "CREATE DATABASE "+database+create); err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), startTimeout)
+		defer cancel()
+		if err := exec(ctx, server.URL(admin), "DROP DATABASE IF EXISTS "+database+drop); err != nil {
+			tb.Error(err)
+		}
+	})
+	return server, database
 }

@@ -43,35 +43,13 @@ func EmptyPostgres(tb testing.TB) (url string) {
 // migrated database on it.
 func PostgresServer(tb testing.TB) (server *Server, database string) {
 	tb.Helper()
-	server, err := startPostgres()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		server.Stop(tb)
-		_ = os.RemoveAll(server.folder)
-	})
-	return server, template
+	return ownServer(tb, startPostgres), template
 }
 
 func newPostgresDatabase(tb testing.TB, source string) string {
 	tb.Helper()
-	server, err := sharedPostgres()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	database := newDatabaseName()
 	// Without fsync, copying files takes a third of the time of writing the copy to the log.
-	if err := execPostgres(tb.Context(), server.URL("postgres"), "CREATE DATABASE "+database+" TEMPLATE "+source+" STRATEGY FILE_COPY"); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.WithoutCancel(tb.Context()), startTimeout)
-		defer cancel()
-		if err := execPostgres(ctx, server.URL("postgres"), "DROP DATABASE IF EXISTS "+database+" WITH (FORCE)"); err != nil {
-			tb.Error(err)
-		}
-	})
+	server, database := newDatabase(tb, sharedPostgres, "postgres", execPostgres, " TEMPLATE "+source+" STRATEGY FILE_COPY", " WITH (FORCE)")
 	return server.URL(database)
 }
 
