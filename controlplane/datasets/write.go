@@ -13,7 +13,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/validate"
+	"github.com/looptrace/looptrace/controlplane/validate"
 )
 
 // Mode is how a write treats items that the dataset has.

@@ -9,7 +9,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/prompts/prompttemplate"
 	"github.com/looptrace/looptrace/internal/jsontext"
-	"github.com/looptrace/looptrace/internal/validate"
+	"github.com/looptrace/looptrace/controlplane/validate"
 )
 
 // Content is what a version is made of, as JSON.
