@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
@@ -26,43 +27,64 @@ const (
 // ListComparisonItems lists the items of a comparison.
 func (h comparisonHandlers) ListComparisonItems(ctx context.Context, req contract.ListComparisonItemsRequestObject) (contract.ListComparisonItemsResponseObject, error) {
 	page := pageOf(req.Params.Limit, req.Params.Offset)
-	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.Comparison, req.ComparisonId)
-	if err != nil {
-		return nil, err
-	}
-	items, more, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{
+	list, more, err := listItems(ctx, h.evaluations, evaluations.Comparison, req.ComparisonId, evaluations.ItemsQuery{
 		Status: evaluations.ItemStatus(valueOf(req.Params.Status, "")), Outcome: evaluations.Outcome(valueOf(req.Params.Outcome, "")), Metric: valueOf(req.Params.Metric, ""),
 		Longest: listedJSON, Drawn: valueOf(req.Params.Order, "") == contract.ListComparisonItemsParamsOrderRandom,
-	}, page)
-	if err != nil {
-		return nil, err
-	}
-	answer := contract.ListComparisonItems200JSONResponse{Data: make([]contract.ComparisonItem, len(items)), Limit: page.Limit, Offset: page.Offset, HasMore: more}
-	shown := shownItems{e: &found, longest: listedText, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
-	for i := range items {
-		if answer.Data[i], err = shown.item(&items[i]); err != nil {
-			return nil, err
-		}
-	}
-	return answer, nil
+	}, page, (*shownItems).item)
+	return contract.ListComparisonItems200JSONResponse{Data: list, Limit: page.Limit, Offset: page.Offset, HasMore: more}, err
 }
 
 // GetComparisonItem reads an item of a comparison.
 func (h comparisonHandlers) GetComparisonItem(ctx context.Context, req contract.GetComparisonItemRequestObject) (contract.GetComparisonItemResponseObject, error) {
-	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.Comparison, req.ComparisonId)
+	item, err := readItem(ctx, h.evaluations, evaluations.Comparison, req.ComparisonId, req.DatasetItemId, (*shownItems).item)
+	return contract.GetComparisonItem200JSONResponse(item), err
+}
+
+// itemReader reads the items of evaluations.
+type itemReader interface {
+	Get(ctx context.Context, grant access.Grant, kind evaluations.Type, id uuid.UUID) (evaluations.Evaluation, error)
+	Items(ctx context.Context, e *evaluations.Evaluation, q evaluations.ItemsQuery, page postgres.Page) ([]evaluations.Item, bool, error)
+}
+
+// listItems reads a page of the items of an evaluation. show makes an item of the answer.
+func listItems[T any](
+	ctx context.Context, from itemReader, kind evaluations.Type, id uuid.UUID, q evaluations.ItemsQuery, page postgres.Page,
+	show func(*shownItems, *evaluations.Item) (T, error),
+) (list []T, more bool, err error) {
+	found, err := from.Get(ctx, grantOf(ctx), kind, id)
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
-	items, _, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{Item: &req.DatasetItemId}, postgres.Page{Limit: 1})
+	items, more, err := from.Items(ctx, &found, q, page)
 	if err != nil {
-		return nil, err
+		return nil, false, err
+	}
+	list = make([]T, len(items))
+	shown := shownItems{e: &found, longest: listedText, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
+	for i := range items {
+		if list[i], err = show(&shown, &items[i]); err != nil {
+			return nil, false, err
+		}
+	}
+	return list, more, nil
+}
+
+// readItem reads an item of an evaluation, with whole texts and messages.
+func readItem[T any](
+	ctx context.Context, from itemReader, kind evaluations.Type, id, item uuid.UUID, show func(*shownItems, *evaluations.Item) (T, error),
+) (answer T, err error) {
+	found, err := from.Get(ctx, grantOf(ctx), kind, id)
+	if err != nil {
+		return answer, err
+	}
+	items, _, err := from.Items(ctx, &found, evaluations.ItemsQuery{Item: &item}, postgres.Page{Limit: 1})
+	if err != nil {
+		return answer, err
 	}
 	if len(items) == 0 {
-		return nil, problem.Missing()
+		return answer, problem.Missing()
 	}
-	shown := shownItems{e: &found, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
-	item, err := shown.item(&items[0])
-	return contract.GetComparisonItem200JSONResponse(item), err
+	return show(&shownItems{e: &found, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}, &items[0])
 }
 
 // PutComparisonLabel labels an output of a side.

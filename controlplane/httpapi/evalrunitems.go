@@ -5,50 +5,21 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/apikey"
-	"github.com/looptrace/looptrace/internal/postgres"
-	"github.com/looptrace/looptrace/internal/problem"
 )
 
 // ListEvalRunItems lists the items of an eval-run.
 func (h evalRunHandlers) ListEvalRunItems(ctx context.Context, req contract.ListEvalRunItemsRequestObject) (contract.ListEvalRunItemsResponseObject, error) {
 	page := pageOf(req.Params.Limit, req.Params.Offset)
-	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.EvalRun, req.EvalRunId)
-	if err != nil {
-		return nil, err
-	}
-	items, more, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{
+	list, more, err := listItems(ctx, h.evaluations, evaluations.EvalRun, req.EvalRunId, evaluations.ItemsQuery{
 		Status: evaluations.ItemStatus(valueOf(req.Params.Status, "")), Split: valueOf(req.Params.Split, ""), Longest: listedJSON,
 		Drawn: valueOf(req.Params.Order, "") == contract.ListEvalRunItemsParamsOrderRandom,
-	}, page)
-	if err != nil {
-		return nil, err
-	}
-	shown := shownItems{e: &found, longest: listedText, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
-	answer := contract.ListEvalRunItems200JSONResponse{Data: make([]contract.EvalRunItem, len(items)), Limit: page.Limit, Offset: page.Offset, HasMore: more}
-	for i := range items {
-		if answer.Data[i], err = shown.evalRunItem(&items[i]); err != nil {
-			return nil, err
-		}
-	}
-	return answer, nil
+	}, page, (*shownItems).evalRunItem)
+	return contract.ListEvalRunItems200JSONResponse{Data: list, Limit: page.Limit, Offset: page.Offset, HasMore: more}, err
 }
 
 // GetEvalRunItem reads an item of an eval-run.
 func (h evalRunHandlers) GetEvalRunItem(ctx context.Context, req contract.GetEvalRunItemRequestObject) (contract.GetEvalRunItemResponseObject, error) {
-	found, err := h.evaluations.Get(ctx, grantOf(ctx), evaluations.EvalRun, req.EvalRunId)
-	if err != nil {
-		return nil, err
-	}
-	items, _, err := h.evaluations.Items(ctx, &found, evaluations.ItemsQuery{Item: &req.DatasetItemId}, postgres.Page{Limit: 1})
-	if err != nil {
-		return nil, err
-	}
-	if len(items) == 0 {
-		return nil, problem.Missing()
-	}
-	shown := shownItems{e: &found, contents: grantOf(ctx).Allows(found.ProjectID, apikey.ScopeDatasetsRead)}
-	item, err := shown.evalRunItem(&items[0])
+	item, err := readItem(ctx, h.evaluations, evaluations.EvalRun, req.EvalRunId, req.DatasetItemId, (*shownItems).evalRunItem)
 	return contract.GetEvalRunItem200JSONResponse(item), err
 }
 
