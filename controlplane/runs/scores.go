@@ -231,17 +231,22 @@ func (s *Service) addScores(ctx context.Context, projects access.Projects, runs 
 	return s.addScoresAfter(ctx, projects, 0, runs, limit)
 }
 
+// byKey returns the ids of runs, and the runs by their keys.
+func byKey(runs []Run) (ids []uuid.UUID, at map[runmodel.RunKey]*Run) {
+	ids, at = make([]uuid.UUID, len(runs)), make(map[runmodel.RunKey]*Run, len(runs))
+	for i := range runs {
+		ids[i] = runs[i].RunID
+		at[runmodel.RunKey{ProjectID: runs[i].ProjectID, RunID: runs[i].RunID}] = &runs[i]
+	}
+	return ids, at
+}
+
 // addScoresAfter leaves out scores up to the version deletedAt, up to which the runs are deleted.
 func (s *Service) addScoresAfter(ctx context.Context, projects access.Projects, deletedAt uint64, runs []Run, limit int) error {
 	if len(runs) == 0 {
 		return nil
 	}
-	ids := make([]uuid.UUID, len(runs))
-	at := make(map[runmodel.RunKey]*Run, len(runs))
-	for i := range runs {
-		ids[i] = runs[i].RunID
-		at[runmodel.RunKey{ProjectID: runs[i].ProjectID, RunID: runs[i].RunID}] = &runs[i]
-	}
+	ids, at := byKey(runs)
 	var rows []struct {
 		runmodel.Score
 		Total uint64 `ch:"total"`

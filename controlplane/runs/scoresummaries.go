@@ -56,11 +56,8 @@ func (s *Service) addScoreSummaries(ctx context.Context, projects access.Project
 	if len(runs) == 0 || len(names) == 0 {
 		return nil
 	}
-	ids := make([]uuid.UUID, len(runs))
-	at := make(map[runmodel.RunKey]*Run, len(runs))
+	ids, at := byKey(runs)
 	for i := range runs {
-		ids[i] = runs[i].RunID
-		at[runmodel.RunKey{ProjectID: runs[i].ProjectID, RunID: runs[i].RunID}] = &runs[i]
 		runs[i].ScoreSummaries = []ScoreSummary{}
 	}
 	var rows []ScoreSummary
