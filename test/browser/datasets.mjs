@@ -172,7 +172,7 @@ await scenario(async (page, { projectId, emptyProject }) => {
   const schema = page.getByRole("textbox", { name: "Schema of the reference output" });
   await schema.fill('{"type": "number"}');
   await page.getByRole("button", { name: "Save schema" }).click();
-  await page.getByTestId("misfits").getByRole("link", { name: "capital-france" }).waitFor();
+  await page.getByTestId("violations").getByRole("link", { name: "capital-france" }).waitFor();
   await inspect(page, "dataset-schema-misfit");
   await page.getByRole("button", { name: "Suggest from items for schema of the reference output" }).click();
   await page.getByText("Based on the item.").waitFor();
