@@ -16,9 +16,11 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"
@@ -52,21 +54,21 @@ func errResultExists(i int) error {
 }
 
 // AddResults stores results of an eval-run, all or none.
-func (s *Service) AddResults(ctx context.Context, grant access.Grant, id uuid.UUID, results []Result, replace bool) (Added, Evaluation, error) {
+func (s *Starter) AddResults(ctx context.Context, grant access.Grant, id uuid.UUID, results []Result, replace bool) (Added, Evaluation, error) {
 	var added Added
-	e, err := s.Get(ctx, grant, EvalRun, id)
+	e, err := s.evaluations.Get(ctx, grant, EvalRun, id)
 	if err != nil {
 		return added, e, err
 	}
-	if !e.receives() {
+	if !receives(&e) {
 		return added, e, errTooLate
 	}
 	rows, err := s.resultRows(ctx, &e, results, grant.Allows(e.ProjectID, apikey.ScopeRunsRead))
 	if err != nil {
 		return added, e, err
 	}
-	changed, err := s.change(ctx, grant, EvalRun, id, func(ctx context.Context, tx postgres.DB, e *Evaluation) error {
-		if !e.receives() {
+	changed, err := s.evaluations.Change(ctx, grant, EvalRun, id, func(ctx context.Context, tx pgx.Tx, e *Evaluation) error {
+		if !receives(e) {
 			return errTooLate
 		}
 		added = Added{}
@@ -85,15 +87,16 @@ type storedResult struct {
 }
 
 // resultRows checks results, and grades them as far as there is time. readsRuns is whether who sent them may read runs.
-func (s *Service) resultRows(ctx context.Context, e *Evaluation, results []Result, readsRuns bool) ([]storedResult, error) {
+func (s *Starter) resultRows(ctx context.Context, e *Evaluation, results []Result, readsRuns bool) ([]storedResult, error) {
 	config, err := e.ReadConfig()
 	if err != nil {
 		return nil, err
 	}
-	a := attempt{Service: s, until: &deadline{at: time.Now().Add(s.GradingTime)}}
-	if a.graders, err = ParseGraders("graders", config.Graders); err != nil {
+	graders, err := ParseGraders("graders", config.Graders)
+	if err != nil {
 		return nil, err
 	}
+	grading := s.gradeFor(graders, readsRuns)
 	ids := make([]uuid.UUID, len(results))
 	for i := range results {
 		ids[i] = results[i].ItemID
@@ -118,11 +121,15 @@ func (s *Service) resultRows(ctx context.Context, e *Evaluation, results []Resul
 	for i := range contents {
 		items[contents[i].ItemID] = &contents[i]
 	}
-	rows, seen := make([]storedResult, len(results)), map[sourceKey]bool{}
+	type resultKey struct {
+		item   uuid.UUID
+		repeat int
+	}
+	rows, seen := make([]storedResult, len(results)), map[resultKey]bool{}
 	for i := range results {
 		result, at := &results[i], fmt.Sprintf("body.items[%d]", i)
 		item := items[result.ItemID]
-		switch key := (sourceKey{result.ItemID, result.Repeat}); {
+		switch key := (resultKey{result.ItemID, result.Repeat}); {
 		case item == nil:
 			return nil, problem.InvalidField(at+".item_id", "is no item of the eval-run")
 		case result.Repeat > e.Repeats:
@@ -135,7 +142,7 @@ func (s *Service) resultRows(ctx context.Context, e *Evaluation, results []Resul
 		if err := result.check(at); err != nil {
 			return nil, err
 		}
-		if rows[i], err = a.resultRow(ctx, result, item, numbers[result.ItemID], readsRuns); err != nil {
+		if rows[i], err = grading.row(ctx, result, item, numbers[result.ItemID]); err != nil {
 			return nil, err
 		}
 	}
@@ -171,16 +178,30 @@ func (r *Result) check(at string) error {
 	return nil
 }
 
-// resultRow grades a result, unless it takes too long: a job grades it then.
-func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.Item, number int32, readsRuns bool) (storedResult, error) {
+// resultGrading is how the results of a request are graded.
+type resultGrading struct {
+	graders []*grader.Grader
+	until   *deadline
+	// readsRuns is whether who sent the results may read runs.
+	readsRuns bool
+	now       time.Time
+}
+
+// gradeFor grades the results of a request from now on.
+func (s *Starter) gradeFor(graders []*grader.Grader, readsRuns bool) *resultGrading {
+	return &resultGrading{graders, &deadline{at: time.Now().Add(s.GradingTime)}, readsRuns, s.now()}
+}
+
+// row grades a result, unless it takes too long: a job grades it then.
+func (g *resultGrading) row(ctx context.Context, result *Result, item *datasets.Item, number int32) (storedResult, error) {
 	text, err := json.Marshal(result)
 	if err != nil {
 		return storedResult{}, fmt.Errorf("encode a result: %w", err)
 	}
 	hash := sha256.Sum256(text)
 	stored := storedResult{ResultHash: hex.EncodeToString(hash[:]), hash: hash[:], row: row{
-		Number: number, Side: sideA, Repeat: result.Repeat, Status: OutputOK, Model: said(result.Model), DurationMS: result.DurationMS, Input: result.InputTokens,
-		OutputTokens: result.OutputTokens, CreatedAt: a.now(), Scores: "[]",
+		Number: number, Side: sideA, Repeat: result.Repeat, Status: OutputOK, Model: optional.NonZero(utf8text.Storable(result.Model)), DurationMS: result.DurationMS, Input: result.InputTokens,
+		OutputTokens: result.OutputTokens, CreatedAt: g.now, Scores: "[]",
 	}}
 	if result.RunID != nil {
 		stored.RunID = *result.RunID
@@ -191,7 +212,7 @@ func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.
 	lacking := stored.Cost == nil || stored.DurationMS == nil || stored.Input == nil && stored.OutputTokens == nil
 	if result.ErrorCode != "" {
 		stored.Status, stored.ErrorCode, stored.ErrorDetail = OutputFailed, new(utf8text.Storable(result.ErrorCode)), new(utf8text.Storable(result.ErrorDetail))
-		stored.RunLookup = lookupOf(result.RunID, lacking, readsRuns)
+		stored.RunLookup = lookupOf(result.RunID, lacking, g.readsRuns)
 		return stored, nil
 	}
 	if len(result.Output) > 0 {
@@ -200,9 +221,9 @@ func (a *attempt) resultRow(ctx context.Context, result *Result, item *datasets.
 	if len(result.Message) > 0 {
 		stored.Message = new(string(result.Message))
 	}
-	left, err := a.grade(ctx, &stored.row, item, grading{scores: result.Scores, later: result.RunID != nil && readsRuns, until: a.until})
-	stored.RunLookup = lookupOf(result.RunID, lacking || left, readsRuns)
-	if stored.ungraded = left && a.until.passed(); stored.ungraded && (stored.RunLookup == nil || *stored.RunLookup != lookupWaiting) {
+	left, err := stored.grade(ctx, g.graders, item, grading{scores: result.Scores, later: result.RunID != nil && g.readsRuns, until: g.until})
+	stored.RunLookup = lookupOf(result.RunID, lacking || left, g.readsRuns)
+	if stored.ungraded = left && g.until.passed(); stored.ungraded && (stored.RunLookup == nil || *stored.RunLookup != lookupWaiting) {
 		stored.RunLookup = new(lookupUngraded)
 	}
 	return stored, err
@@ -218,7 +239,7 @@ type foundResult struct {
 }
 
 // findResults returns the results that an eval-run has for the items and repeats of rows.
-func (s *Service) findResults(ctx context.Context, db postgres.DB, e *Evaluation, rows []storedResult) ([]foundResult, error) {
+func (s *Starter) findResults(ctx context.Context, db postgres.DB, e *Evaluation, rows []storedResult) ([]foundResult, error) {
 	numbers, repeats := make([]int32, len(rows)), make([]int16, len(rows))
 	for i := range rows {
 		numbers[i], repeats[i] = rows[i].Number, int16(rows[i].Repeat)
@@ -226,14 +247,15 @@ func (s *Service) findResults(ctx context.Context, db postgres.DB, e *Evaluation
 	return postgres.Many[foundResult](ctx, db, "find results", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "repeats": repeats})
 }
 
-// in returns the place of the result of the same item and repeat, -1 if there is none.
+// in returns the index of the result of the same item and repeat, -1 if there is none.
 func (r *storedResult) in(found []foundResult) int {
 	return slices.IndexFunc(found, func(f foundResult) bool { return f.Number == r.Number && f.Repeat == r.Repeat })
 }
 
 // storeResults stores results that are new or other than those before.
-func (s *Service) storeResults(ctx context.Context, tx postgres.DB, e *Evaluation, rows []storedResult, replace bool, added *Added) error {
-	before, err := s.findResults(ctx, tx, e, rows)
+func (s *Starter) storeResults(ctx context.Context, tx pgx.Tx, e *Evaluation, rows []storedResult, replace bool, added *Added) error {
+	db := s.db.On(tx)
+	before, err := s.findResults(ctx, db, e, rows)
 	if err != nil {
 		return err
 	}
@@ -271,16 +293,16 @@ func (s *Service) storeResults(ctx context.Context, tx postgres.DB, e *Evaluatio
 	if err != nil {
 		return fmt.Errorf("encode results: %w", err)
 	}
-	if _, err := tx.Exec(ctx, "add results", pgx.NamedArgs{"id": e.ID, "rows": string(text)}); err != nil {
+	if _, err := db.Exec(ctx, "add results", pgx.NamedArgs{"id": e.ID, "rows": string(text)}); err != nil {
 		return err
 	}
 	numbers := make([]int32, len(rows))
 	for i := range rows {
 		numbers[i] = rows[i].Number
 	}
-	if _, err := tx.Exec(ctx, "settle items", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "each": e.Repeats, "primary": e.PrimaryMetric, "judged": e.VotesTotal > 0}); err != nil {
+	if err := s.evaluations.CompleteItems(ctx, tx, e, numbers, e.Repeats, e.VotesTotal > 0); err != nil {
 		return err
 	}
-	_, err = tx.Exec(ctx, "count results", pgx.NamedArgs{"id": e.ID, "added": added.Added, "failed": failed, "cost": cost, "costed": costed})
+	_, err = db.Exec(ctx, "count results", pgx.NamedArgs{"id": e.ID, "added": added.Added, "failed": failed, "cost": cost, "costed": costed})
 	return err
 }

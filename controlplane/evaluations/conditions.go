@@ -41,8 +41,8 @@ type inputTokens struct{ all, cached int64 }
 
 func (t *inputTokens) share() float64 { return float64(t.cached) / float64(t.all) }
 
-// conditions returns what differs between the sides. models counts outputs by side, model and fingerprint.
-func (c *Config) conditions(models map[modelKey]int64, input [2]inputTokens) ([]Condition, error) {
+// conditionsOf returns what differs between the sides. models counts outputs by side, model and fingerprint.
+func conditionsOf(c *Config, models map[modelKey]int64, input [2]inputTokens) ([]Condition, error) {
 	list := []Condition{}
 	a, b := &c.Sides[sideA], &c.Sides[sideB]
 	sameModel := false

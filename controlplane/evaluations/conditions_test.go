@@ -54,7 +54,7 @@ func TestConditions(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			config := Config{Sides: [2]Side{c.a, c.b}}
-			got, err := config.conditions(c.models, c.input)
+			got, err := conditionsOf(&config, c.models, c.input)
 			require.NoError(t, err)
 			assert.ElementsMatch(t, c.want, got)
 		})

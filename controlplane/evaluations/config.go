@@ -47,17 +47,6 @@ type Config struct {
 // repeats returns how many outputs an item has on both sides.
 func (c *Config) repeats() int { return c.Sides[sideA].Repeats + c.Sides[sideB].Repeats }
 
-// votesOfOutput returns how many votes an output of a side has. Those of a preference are about both sides: half of them count for each.
-func (c *Config) votesOfOutput(panels []readyPanel) int64 {
-	votes := 0
-	for i := range panels {
-		for j := range panels[i].judges {
-			votes += panels[i].judges[j].repeats // a preference has two orders, and outputs of two sides
-		}
-	}
-	return int64(votes)
-}
-
 // Side is a configuration, or the outputs of an eval-run.
 type Side struct {
 	// Repeats is how many outputs it has for each item.
@@ -184,6 +173,16 @@ func (v *itemValues) at(path []string) (any, bool) {
 	return found, true
 }
 
+// valueAt returns the value of an item at a path, or false if it has none.
+func valueAt(item *datasets.Item, path []string) (any, bool, error) {
+	parts, err := valuesOf(item)
+	if err != nil {
+		return nil, false, err
+	}
+	value, ok := parts.at(path)
+	return value, ok, nil
+}
+
 // value returns the value of a variable, or false if the item has none.
 func (r *renderer) value(v *itemValues, name string) (any, bool) {
 	if path, ok := r.paths[name]; ok {
@@ -253,3 +252,6 @@ func ParseGraders(location string, list []json.RawMessage) ([]*grader.Grader, er
 	}
 	return graders, nil
 }
+
+// PilotItems is how many items the first estimates rest on.
+const PilotItems = 5

@@ -15,7 +15,7 @@ import (
 // fewPairs is the number of items with labels on both sides below which they correct no difference.
 const fewPairs = 20
 
-// drawOrder is the place of an item in the order in which people label the items of a dataset. It is random, and the same for all of its
+// drawOrder is by what items are sorted in the order in which people label the items of a dataset. It is random, and the same for all of its
 // evaluations: the first items are a random sample of each, and of both sides of a difference. "list items" has it in SQL.
 func drawOrder(dataset, item uuid.UUID) []byte {
 	sum := sha256.Sum256(append(dataset[:], item[:]...))
@@ -23,10 +23,10 @@ func drawOrder(dataset, item uuid.UUID) []byte {
 }
 
 // drawn returns the numbers of the items in the order in which they are to be labelled.
-func (r *results) drawn(dataset uuid.UUID) []int {
+func (r *results) drawn() []int {
 	numbers, order := make([]int, len(r.items)), make([][]byte, len(r.items))
 	for i := range r.items {
-		numbers[i], order[i] = i+1, drawOrder(dataset, r.items[i].id)
+		numbers[i], order[i] = i+1, drawOrder(r.e.DatasetID, r.items[i].id)
 	}
 	slices.SortFunc(numbers, func(x, y int) int { return bytes.Compare(order[x-1], order[y-1]) })
 	return numbers
@@ -85,15 +85,15 @@ func addPair(pairs []labelledPair, dataset uuid.UUID, name string, item uuid.UUI
 }
 
 // pairsOf returns the items with scores of judges on both sides of a comparison.
-func (r *results) pairsOf(m *metric, dataset uuid.UUID) []labelledPair {
+func (r *results) pairsOf(m *metric) []labelledPair {
 	var pairs []labelledPair
 	if !r.own[m.name] {
 		return nil
 	}
-	place := r.place(m.name)
+	index := r.index(m.name)
 	for i := range r.items {
 		item := &r.items[i]
-		pairs = addPair(pairs, dataset, m.name, item.id, item.valuesOf(sideA, place), item.valuesOf(sideB, place), item.people)
+		pairs = addPair(pairs, r.e.DatasetID, m.name, item.id, item.valuesOf(sideA, index), item.valuesOf(sideB, index), item.people)
 	}
 	return pairs
 }

@@ -2,6 +2,7 @@ package evaluations
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -10,22 +11,50 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/apikey"
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
+//go:embed start.sql
+var startQueries string
+
 const (
 	// maxExamples is how many items are named for each variable that is missing.
 	maxExamples = 5
-	// pilotItems is how many items the first estimates rest on.
-	pilotItems = 5
 )
+
+// gradingTime is the GradingTime of a new starter. One grader may take as long again before it ends.
+const gradingTime = 10 * time.Second
+
+// Starter starts and resumes evaluations, and takes results that other programs send.
+type Starter struct {
+	// GradingTime is how long a request grades results from outside. A job grades the rest.
+	GradingTime time.Duration
+
+	db          postgres.DB
+	jobs        *work.Queue
+	evaluations *Service
+	results     *Reader
+	datasets    *datasets.Service
+	providers   *providers.Service
+	now         func() time.Time
+}
+
+// NewStarter returns a starter on the database, whose jobs a worker does. now is the clock.
+func NewStarter(
+	pool *pgxpool.Pool, queue *work.Queue, stored *Service, read *Reader, sets *datasets.Service, models *providers.Service, now func() time.Time,
+) *Starter {
+	return &Starter{gradingTime, postgres.NewDB(pool, startQueries), queue, stored, read, sets, models, postgres.Clock(now)}
+}
 
 // Wanted is an evaluation to start.
 type Wanted struct {
@@ -54,7 +83,7 @@ type Wanted struct {
 }
 
 // Estimate checks an evaluation, and estimates what it costs and what it may show.
-func (s *Service) Estimate(ctx context.Context, grant access.Grant, n *Wanted, goal Goal) (Estimate, *Forecast, error) {
+func (s *Starter) Estimate(ctx context.Context, grant access.Grant, n *Wanted, goal Goal) (Estimate, *Forecast, error) {
 	p, err := s.plan(ctx, grant, n)
 	if err != nil {
 		return Estimate{}, nil, err
@@ -64,7 +93,7 @@ func (s *Service) Estimate(ctx context.Context, grant access.Grant, n *Wanted, g
 }
 
 // Create starts an evaluation.
-func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Evaluation, error) {
+func (s *Starter) Create(ctx context.Context, grant access.Grant, n *Wanted) (Evaluation, error) {
 	project, err := grant.Project()
 	if err != nil {
 		return Evaluation{}, err
@@ -90,8 +119,8 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Ev
 }
 
 // Rerun starts an evaluation like another one.
-func (s *Service) Rerun(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {
-	before, err := s.Get(ctx, grant, kind, id)
+func (s *Starter) Rerun(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {
+	before, err := s.evaluations.Get(ctx, grant, kind, id)
 	if err != nil {
 		return Evaluation{}, err
 	}
@@ -100,10 +129,10 @@ func (s *Service) Rerun(ctx context.Context, grant access.Grant, kind Type, id u
 		return Evaluation{}, err
 	}
 	if config.sent(kind) {
-		return Evaluation{}, config.errSent()
+		return Evaluation{}, errSent(&config)
 	}
 	n := Wanted{
-		Kind: kind, Name: before.Name, Branch: text(before.Branch), Commit: text(before.Commit), Dataset: before.DatasetID, Revision: &before.Revision, Repeats: before.Repeats, Seed: before.Seed, Config: config,
+		Kind: kind, Name: before.Name, Branch: optional.Value(before.Branch), Commit: optional.Value(before.Commit), Dataset: before.DatasetID, Revision: &before.Revision, Repeats: before.Repeats, Seed: before.Seed, Config: config,
 		MaxCost: before.MaxCostNanousd, AllowUnpriced: before.AllowUnpriced,
 	}
 	if before.Split != nil {
@@ -127,7 +156,7 @@ func (s *Service) Rerun(ctx context.Context, grant access.Grant, kind Type, id u
 
 // store stores an evaluation with its items, in the order in which they run, and adds its job. Where results are sent to it, they have the
 // order of the dataset, and the job comes later.
-func (s *Service) store(ctx context.Context, grant access.Grant, project uuid.UUID, n *Wanted, p *plan) (Evaluation, error) {
+func (s *Starter) store(ctx context.Context, grant access.Grant, project uuid.UUID, n *Wanted, p *plan) (Evaluation, error) {
 	id := postgres.NewID()
 	if !n.sent() {
 		rand.New(rand.NewPCG(uint64(n.Seed), 0)).Shuffle(len(p.items), func(i, j int) { //nolint:gosec // an order that the seed repeats
@@ -150,7 +179,7 @@ func (s *Service) store(ctx context.Context, grant access.Grant, project uuid.UU
 		}
 		args["author"], args["author_key"] = grant.CreatedBy(), grant.CreatedByKey()
 		if !n.sent() {
-			if args["job"], err = s.jobs.Add(ctx, tx, project, jobArgs{id, work.Calls}); err != nil {
+			if args["job"], err = s.jobs.Add(ctx, tx, project, NewJob(id, work.Calls)); err != nil {
 				return err //nolint:wrapcheck // it says what it does
 			}
 		}
@@ -160,13 +189,13 @@ func (s *Service) store(ctx context.Context, grant access.Grant, project uuid.UU
 		if err := storeItems(ctx, tx, id, p.items); err != nil {
 			return err
 		}
-		if created, err = s.get(ctx, db, grant.Projects, n.Kind, id); err != nil || n.Config.Target.Type != TargetRuns {
+		if created, err = s.evaluations.GetIn(ctx, tx, grant, n.Kind, id); err != nil || n.Config.Target.Type != TargetRuns {
 			return err
 		}
-		if err := s.storeRuns(ctx, db, &created, &n.Config, results); err != nil {
+		if err := s.storeRuns(ctx, tx, &created, &n.Config, results); err != nil {
 			return err
 		}
-		created, err = s.get(ctx, db, grant.Projects, n.Kind, id)
+		created, err = s.evaluations.GetIn(ctx, tx, grant, n.Kind, id)
 		return err
 	})
 	return created, err
@@ -190,12 +219,12 @@ func (n *Wanted) row(id, project uuid.UUID, p *plan, now time.Time) (pgx.NamedAr
 		texts["metadata"] = "{}"
 	}
 	each := int64(n.Config.repeats())
-	votes := each * n.Config.votesOfOutput(p.panels)
+	votes := each * votesOfOutput(p.panels)
 	args := pgx.NamedArgs{
-		"id": id, "project": project, "kind": n.Kind, "status": StatusQueued, "name": name, "dataset": n.Dataset, "revision": p.revision, "split": orNull(n.Split), "items": len(p.items),
-		"repeats": n.Repeats, "seed": n.Seed, "config": texts["config"], "primary": orNull(n.Primary), "max_cost": n.MaxCost, "allow_unpriced": n.AllowUnpriced,
+		"id": id, "project": project, "kind": n.Kind, "status": StatusQueued, "name": name, "dataset": n.Dataset, "revision": p.revision, "split": optional.NonZero(n.Split), "items": len(p.items),
+		"repeats": n.Repeats, "seed": n.Seed, "config": texts["config"], "primary": optional.NonZero(n.Primary), "max_cost": n.MaxCost, "allow_unpriced": n.AllowUnpriced,
 		"total": int64(len(p.items)) * each, "skipped": p.estimate.Incompatible * each, "votes": int64(len(p.items)) * votes, "votes_skipped": p.estimate.Incompatible * votes,
-		"estimate": texts["estimate"], "a_eval_run": nil, "b_eval_run": nil, "source_eval_run": nil, "branch": orNull(n.Branch), "commit": orNull(n.Commit),
+		"estimate": texts["estimate"], "a_eval_run": nil, "b_eval_run": nil, "source_eval_run": nil, "branch": optional.NonZero(n.Branch), "commit": optional.NonZero(n.Commit),
 		"metadata": texts["metadata"], "now": now, "started": nil, "job": nil,
 	}
 	switch {
@@ -209,7 +238,7 @@ func (n *Wanted) row(id, project uuid.UUID, p *plan, now time.Time) (pgx.NamedAr
 	return args, nil
 }
 
-// storeItems stores items, whose places are their numbers.
+// storeItems stores items, numbered in their order.
 func storeItems(ctx context.Context, tx pgx.Tx, evaluation uuid.UUID, items []plannedItem) error {
 	_, err := tx.CopyFrom(ctx, pgx.Identifier{"evaluation_items"}, []string{"evaluation_id", "number", "item_id", "ordinal", "key", "content_hash", "status", "reason"},
 		pgx.CopyFromSlice(len(items), func(i int) ([]any, error) {
@@ -218,7 +247,7 @@ func storeItems(ctx context.Context, tx pgx.Tx, evaluation uuid.UUID, items []pl
 			if item.skipped != "" {
 				status = ItemSkipped
 			}
-			return []any{evaluation, i + 1, item.id, item.ordinal, item.key, item.hash, string(status), orNull(item.skipped)}, nil
+			return []any{evaluation, i + 1, item.id, item.ordinal, item.key, item.hash, string(status), optional.NonZero(item.skipped)}, nil
 		}))
 	if err != nil {
 		return fmt.Errorf("store the items: %w", err)
@@ -229,9 +258,13 @@ func storeItems(ctx context.Context, tx pgx.Tx, evaluation uuid.UUID, items []pl
 // maxName is the length of a name.
 const maxName = 200
 
-func orNull(text string) *string {
-	if text == "" {
-		return nil
+// votesOfOutput returns how many votes an output of a side has. Those of a preference are about both sides: half of them count for each.
+func votesOfOutput(panels []readyPanel) int64 {
+	votes := 0
+	for i := range panels {
+		for j := range panels[i].judges {
+			votes += panels[i].judges[j].repeats // a preference has two orders, and outputs of two sides
+		}
 	}
-	return &text
+	return int64(votes)
 }

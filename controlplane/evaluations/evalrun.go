@@ -22,6 +22,11 @@ type MissingResult struct {
 	Repeats []int32
 }
 
+// errTooLate is returned for results that are sent after the end.
+var errTooLate = &problem.Error{
+	Kind: problem.Conflict, Code: "evaluation_finished", Detail: "The eval-run has ended and accepts no more results. Nothing was stored. Start another one, and send all results to it.",
+}
+
 // errExternal is returned for what only a job does.
 var errExternal = &problem.Error{Kind: problem.Conflict, Code: "target_external", Detail: "Its results came from your program. Run the program again."}
 
@@ -30,7 +35,7 @@ var errRecorded = &problem.Error{
 	Kind: problem.Conflict, Code: "target_external", Detail: "Its outputs are those of recorded runs. Start another eval-run with the same run_filter: it has the runs that match then.",
 }
 
-func (c *Config) errSent() error {
+func errSent(c *Config) error {
 	if c.Target.Type == TargetRuns {
 		return errRecorded
 	}
@@ -41,20 +46,20 @@ func (c *Config) errSent() error {
 var errOwnOutputs = &problem.Error{Kind: problem.Conflict, Code: "target_not_external", Detail: "Its outputs do not come from outside: a job gets them."}
 
 // Finish ends the sending of results to an eval-run. A job judges and summarizes them. It returns some of the items whose results are missing.
-func (s *Service) Finish(ctx context.Context, grant access.Grant, id uuid.UUID) (Evaluation, []MissingResult, error) {
-	finished, err := s.change(ctx, grant, EvalRun, id, func(ctx context.Context, tx postgres.DB, e *Evaluation) error {
+func (s *Starter) Finish(ctx context.Context, grant access.Grant, id uuid.UUID) (Evaluation, []MissingResult, error) {
+	finished, err := s.evaluations.Change(ctx, grant, EvalRun, id, func(ctx context.Context, tx pgx.Tx, e *Evaluation) error {
 		config, err := e.ReadConfig()
 		switch {
 		case err != nil:
 			return err
 		case !config.sent(EvalRun):
 			return errOwnOutputs
-		case e.Status == StatusSucceeded, e.unfinished() && e.JobID != nil:
+		case e.Status == StatusSucceeded, e.Unfinished() && e.JobID != nil:
 			return nil
-		case e.receives():
+		case receives(e):
 			return s.endSending(ctx, tx, e.ProjectID, e.ID, &config)
 		}
-		return errEnded
+		return ErrEnded
 	})
 	if err != nil {
 		return finished, nil, err
@@ -67,16 +72,17 @@ func (s *Service) Finish(ctx context.Context, grant access.Grant, id uuid.UUID) 
 }
 
 // endSending adds the job that judges and summarizes the results that are there.
-func (s *Service) endSending(ctx context.Context, tx postgres.DB, project, id uuid.UUID, config *Config) error {
+func (s *Starter) endSending(ctx context.Context, tx pgx.Tx, project, id uuid.UUID, config *Config) error {
+	db := s.db.On(tx)
 	if len(config.Panels) > 0 {
-		return s.jobs.Give(ctx, tx, project, jobArgs{id, work.Calls}, func(job int64) (int64, error) {
-			return tx.Exec(ctx, "judge evaluation", pgx.NamedArgs{"id": id, "job": job, "now": s.now()})
+		return s.jobs.Give(ctx, db, project, NewJob(id, work.Calls), func(job int64) (int64, error) {
+			return db.Exec(ctx, "judge evaluation", pgx.NamedArgs{"id": id, "job": job, "now": s.now()})
 		})
 	}
-	return s.jobs.Give(ctx, tx, project, jobArgs{id, work.Summaries}, func(job int64) (int64, error) {
-		return tx.Exec(ctx, "finish evaluation", pgx.NamedArgs{"id": id, "job": job, "now": s.now()})
+	return s.jobs.Give(ctx, db, project, NewJob(id, work.Summaries), func(job int64) (int64, error) {
+		return db.Exec(ctx, "finish evaluation", pgx.NamedArgs{"id": id, "job": job, "now": s.now()})
 	})
 }
 
 // receives reports whether results are sent to it.
-func (e *Evaluation) receives() bool { return e.Status == StatusRunning && e.JobID == nil }
+func receives(e *Evaluation) bool { return e.Status == StatusRunning && e.JobID == nil }

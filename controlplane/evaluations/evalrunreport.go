@@ -3,18 +3,15 @@ package evaluations
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"fmt"
 	"math"
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/controlplane/stats"
-	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/optional"
 )
 
 // EvalRunReport is the result of an eval-run for people and models. Its items are those that failed, split the judges or have the lowest
@@ -43,61 +40,30 @@ type EvalRunReportItem struct {
 	Reason string
 }
 
-// ReadEvalRunSummary returns the summary of an eval-run, nil before the end.
-func (e *Evaluation) ReadEvalRunSummary() (*EvalRunSummary, error) {
-	if e.Summary == nil {
-		return nil, nil //nolint:nilnil // there is none yet
-	}
-	// Panels are only passed on as they were written.
-	var summary EvalRunSummary
-	if err := json.Unmarshal([]byte(*e.Summary), &summary); err != nil {
-		return nil, fmt.Errorf("read the summary of evaluation %s: %w", e.ID, err)
-	}
-	return &summary, nil
-}
-
 // EvalRunReport returns the report of an eval-run in about a number of tokens.
-func (s *Service) EvalRunReport(ctx context.Context, e *Evaluation, budget int, withInput bool) (*EvalRunReport, error) {
+func (s *Reporter) EvalRunReport(ctx context.Context, e *Evaluation, budget int, withInput bool) (*EvalRunReport, error) {
 	r := &EvalRunReport{Evaluation: e, Items: []EvalRunReportItem{}}
 	var err error
 	if r.Accounting, err = e.ReadAccounting(); err != nil {
 		return nil, err
 	}
 	if e.VotesTotal > 0 || e.JobID != nil {
-		cost, err := s.CostOf(ctx, e)
+		cost, err := s.evaluations.CostOf(ctx, e)
 		if err != nil {
 			return nil, err
 		}
 		r.Cost = &cost
 	}
-	if r.Summary, err = e.ReadEvalRunSummary(); err != nil || r.Summary == nil {
+	if r.Summary, err = ReadEvalRunSummary(e); err != nil || r.Summary == nil {
 		return r, err
 	}
-	args := pgx.NamedArgs{"id": e.ID, "metric": text(e.PrimaryMetric), "limit": reportItems}
-	worst, err := postgres.Many[struct{ Number int32 }](ctx, s.db, "list worst items of eval-run", args)
-	if err != nil {
-		return nil, err
-	}
-	all, err := postgres.One[struct{ Items int64 }](ctx, s.db, "count worst items of eval-run", args)
-	if err != nil {
-		return nil, err
-	}
-	items, err := s.within(ctx, e, worst, r.head(), budget, func(i *Item) string {
-		item := evalRunReportItem(e, i, withInput)
-		return item.markdown()
-	})
-	if err != nil {
-		return nil, err
-	}
-	for i := range items {
-		r.Items = append(r.Items, evalRunReportItem(e, &items[i], withInput))
-	}
-	r.LeftOut = all.Items - int64(len(r.Items))
-	return r, nil
+	r.Items, r.LeftOut, err = worst(ctx, s, e, "list worst items of eval-run", "count worst items of eval-run", r.head(), budget,
+		func(i *Item) EvalRunReportItem { return evalRunReportItem(e, i, withInput) }, (*EvalRunReportItem).markdown)
+	return r, err
 }
 
 func evalRunReportItem(e *Evaluation, i *Item, withInput bool) EvalRunReportItem {
-	item := EvalRunReportItem{ItemID: i.ItemID, Key: i.Key, Status: i.Status, Score: i.Metrics[text(e.PrimaryMetric)].A}
+	item := EvalRunReportItem{ItemID: i.ItemID, Key: i.Key, Status: i.Status, Score: i.Metrics[optional.Value(e.PrimaryMetric)].A}
 	for _, m := range i.Metrics {
 		item.Split = item.Split || m.Split != nil
 	}
@@ -106,34 +72,34 @@ func evalRunReportItem(e *Evaluation, i *Item, withInput bool) EvalRunReportItem
 	}
 	for _, o := range i.Outputs {
 		if o.Status != OutputOK {
-			item.Output, item.Reason = "", cut(text(o.ErrorDetail))
+			item.Output, item.Reason = "", cut(optional.Value(o.ErrorDetail))
 			break
 		}
 		if item.Output == "" {
-			item.Output = cut(text(o.Output))
+			item.Output = cut(optional.Value(o.Output))
 		}
 	}
 	if item.Reason == "" {
-		item.Reason = cut(i.votesReason())
+		item.Reason = cut(votesReason(i))
 	}
 	return item
 }
 
 // votesReason returns why the votes say what they say: the dissent, or where none is valid what became of the first one.
-func (i *Item) votesReason() string {
-	reason := i.dissent()
+func votesReason(i *Item) string {
+	reason := dissent(i)
 	for v := range i.Votes {
 		vote := &i.Votes[v]
 		if reason != "" || vote.Status == judge.StatusOK {
 			break
 		}
-		reason = strings.TrimSpace(fmt.Sprintf("%s: %s. %s", vote.JudgeName, vote.Status, text(cmp.Or(vote.ErrorDetail, vote.Raw))))
+		reason = strings.TrimSpace(fmt.Sprintf("%s: %s. %s", vote.JudgeName, vote.Status, optional.Value(cmp.Or(vote.ErrorDetail, vote.Raw))))
 	}
 	return reason
 }
 
 // dissent returns the reason of the vote that is farthest from the mean of the votes of its panel.
-func (i *Item) dissent() string {
+func dissent(i *Item) string {
 	sums, counts := map[string]float64{}, map[string]float64{}
 	for v := range i.Votes {
 		if score := i.Votes[v].Score; score != nil {
@@ -193,9 +159,8 @@ func (r *EvalRunReport) head() string {
 	}
 	categoryTables(&out, r.Summary.Scores)
 	panelWarnings(&out, r.Summary.Panels)
-	c := &r.Accounting
-	fmt.Fprintf(&out, "\n%d items: %d scored, %d without an output, %d without a score, %d skipped, %d not done.", c.Items, c.Scored, c.TargetFailed, c.JudgeFailed, c.Skipped, c.Pending)
-	if v := c.Votes; v != nil {
+	countsText(&out, &r.Accounting)
+	if v := r.Accounting.Votes; v != nil {
 		fmt.Fprintf(&out, " %d votes: %d valid (%d made before), %d unreadable, %d refused, %d off the scale, %d timed out, %d failed, %d not needed, %d not done.",
 			v.Total, v.OK, v.Cached, v.ParseError, v.Refused, v.OffScale, v.Timeout, v.ProviderError, v.Skipped, v.Pending)
 	}
@@ -217,28 +182,6 @@ func categoryTables(out *strings.Builder, scores []EvalRunMetric) {
 		for _, c := range m.Categories {
 			fmt.Fprintf(out, "| %s | %d | %.4g%s |\n", inline(c.Label), c.Outputs, c.Share, intervalCell(c.CI))
 		}
-	}
-}
-
-// intervalCell writes an interval after a value, with a space before it.
-func intervalCell(ci *stats.Interval) string {
-	if ci == nil {
-		return ""
-	}
-	return fmt.Sprintf(" [%.4g, %.4g]", ci[0], ci[1])
-}
-
-// panelWarnings writes the warnings of panels as a list, if there are any.
-func panelWarnings(out *strings.Builder, panels []PanelSummary) {
-	warned := false
-	for i := range panels {
-		warned = warned || len(panels[i].Warnings) > 0
-		for _, warning := range panels[i].Warnings {
-			fmt.Fprintf(out, "\n- %s: %s", inline(panels[i].Name), inline(warning))
-		}
-	}
-	if warned {
-		out.WriteString("\n") // the list ends
 	}
 }
 

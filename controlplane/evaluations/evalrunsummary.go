@@ -6,9 +6,10 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
+
 	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 	"github.com/looptrace/looptrace/controlplane/stats"
-	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // EvalRunSummary is the result of an eval-run.
@@ -45,8 +46,8 @@ type AllPass struct {
 	N     int             `json:"n"`
 }
 
-// evalRunSummary summarizes an eval-run.
-func evalRunSummary(r *results, e *Evaluation, config *Config) EvalRunSummary {
+// EvalRunSummary summarizes an eval-run.
+func (r *results) EvalRunSummary() EvalRunSummary {
 	summary := EvalRunSummary{Scores: make([]EvalRunMetric, len(r.metrics)), Panels: r.panels, Partial: r.partial()}
 	for i := range r.metrics {
 		m := &r.metrics[i]
@@ -57,15 +58,15 @@ func evalRunSummary(r *results, e *Evaluation, config *Config) EvalRunSummary {
 		side, groups := r.sideOf(m)
 		m.bound(side.CI, 0)
 		summary.Scores[i] = EvalRunMetric{Name: m.name, Kind: m.kind, Better: m.better, Mean: side.Mean, CI: side.CI, N: side.N, Groups: groups}
-		summary.Scores[i].AllPass = r.allPass(m.name, e.Repeats)
+		summary.Scores[i].AllPass = r.allPass(m.name, r.e.Repeats)
 		summary.Scores[i].addCategories(r)
 		if judged > 0 {
 			summary.Scores[i].PassRate = new(float64(passes) / float64(judged))
 		}
 	}
 	summary.Sentence = evalRunSentence(r, &summary)
-	if found := config.Target.Found; found != nil && found.sentence() != "" {
-		summary.Sentence += " " + found.sentence()
+	if found := r.config.Target.Found; found != nil && found.Sentence() != "" {
+		summary.Sentence += " " + found.Sentence()
 	}
 	return summary
 }

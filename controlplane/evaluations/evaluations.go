@@ -8,16 +8,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
-	"github.com/riverqueue/river"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/validate"
@@ -32,8 +29,6 @@ var queries string
 const (
 	// maxItems and maxOutputs limit an evaluation.
 	maxItems, maxOutputs = 100_000, 1_000_000
-	// gradingTime is the GradingTime of a new service. One grader may take as long again before it ends.
-	gradingTime = 10 * time.Second
 )
 
 // Type is what an evaluation is.
@@ -67,42 +62,25 @@ const (
 	StopDecided StopReason = "decided"
 )
 
+// Errors of evaluations that run, or have ended.
 var (
-	errRunning = &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: "It is still running. Cancel it, or wait until it ends."}
-	errEnded   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_finished", Detail: "It has already ended."}
-	errTooLate = &problem.Error{Kind: problem.Conflict, Code: "evaluation_finished", Detail: "The eval-run has ended and accepts no more results. Nothing was stored. Start another one, and send all results to it."}
+	ErrRunning = &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: "It is still running. Cancel it, or wait until it ends."}
+	ErrEnded   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_finished", Detail: "It has already ended."}
 	errInUse   = &problem.Error{Kind: problem.Conflict, Code: "evaluation_in_use", Detail: "A comparison uses its outputs. Delete the comparison first."}
-	errDecided = &problem.Error{Kind: problem.Conflict, Code: "evaluation_decided", Detail: "It stopped early, because the primary metric is decided. To make all outputs, start it again without stop_early."}
-	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "No output is missing. To run the failed ones again, set retry_failed."}
 )
 
 // Service manages evaluations.
 type Service struct {
-	// GradingTime is how long a request grades results from outside. A job grades the rest.
-	GradingTime time.Duration
-
-	db          postgres.DB
-	jobs        *work.Queue
-	datasets    *datasets.Service
-	providers   *providers.Service
-	completions *completions.Service
-	runs        Runs
-	now         func() time.Time
-	log         *slog.Logger
+	db        postgres.DB
+	jobs      *work.Queue
+	datasets  *datasets.Service
+	providers *providers.Service
+	now       func() time.Time
 }
 
-// New returns a service on the database, which works on evaluations as jobs of the queue. now is the clock.
-func New(
-	pool *pgxpool.Pool, queue *work.Queue, sets *datasets.Service, models *providers.Service, completed *completions.Service, recorded Runs, now func() time.Time, log *slog.Logger,
-) *Service {
-	s := &Service{gradingTime, postgres.NewDB(pool, queries), queue, sets, models, completed, recorded, postgres.Clock(now), log}
-	work.Register(queue, s.run)
-	work.Register(queue, s.resummarize)
-	queue.Recover(work.Kind{
-		Name: "evaluation", DB: s.db, List: "list lost evaluations", SetJob: "set job of evaluation",
-		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, lost.Queue()} },
-	})
-	return s
+// New returns a service on the database. now is the clock.
+func New(pool *pgxpool.Pool, queue *work.Queue, sets *datasets.Service, models *providers.Service, now func() time.Time) *Service {
+	return &Service{postgres.NewDB(pool, queries), queue, sets, models, postgres.Clock(now)}
 }
 
 // Evaluation is a comparison or an eval-run.
@@ -158,23 +136,15 @@ type Evaluation struct {
 	ItemCounts *string
 }
 
-// unfinished reports whether it waits or runs.
-func (e *Evaluation) unfinished() bool { return e.Status == StatusQueued || e.Status == StatusRunning }
+// Unfinished reports whether it waits or runs.
+func (e *Evaluation) Unfinished() bool { return e.Status == StatusQueued || e.Status == StatusRunning }
 
 // Ended returns when it ended, nil while it waits or runs.
 func (e *Evaluation) Ended() *time.Time {
-	if e.unfinished() {
+	if e.Unfinished() {
 		return nil
 	}
 	return e.FinishedAt
-}
-
-// feature is that of the calls for it.
-func (e *Evaluation) feature() providers.Feature {
-	if e.Kind == EvalRun {
-		return providers.FeatureEvaluation
-	}
-	return providers.FeatureComparison
 }
 
 // Filter selects evaluations. Zero fields select all.
@@ -193,11 +163,16 @@ func (s *Service) List(ctx context.Context, grant access.Grant, kind Type, filte
 
 // Get returns an evaluation of a type.
 func (s *Service) Get(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {
-	return s.get(ctx, s.db, grant.Projects, kind, id)
+	return get(ctx, s.db, grant, kind, id)
 }
 
-func (s *Service) get(ctx context.Context, db postgres.DB, in access.Projects, kind Type, id uuid.UUID) (Evaluation, error) {
-	return postgres.One[Evaluation](ctx, db, "get evaluation", pgx.NamedArgs{"projects": in.IDs(), "kind": kind, "id": id})
+// GetIn returns an evaluation as a transaction sees it.
+func (s *Service) GetIn(ctx context.Context, tx pgx.Tx, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {
+	return get(ctx, s.db.On(tx), grant, kind, id)
+}
+
+func get(ctx context.Context, db postgres.DB, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {
+	return postgres.One[Evaluation](ctx, db, "get evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": kind, "id": id})
 }
 
 // CostOf returns what the requests of an evaluation cost so far.
@@ -232,6 +207,18 @@ type Calls struct {
 	providers.Limited
 }
 
+// Ended returns an eval-run that has a summary.
+func (s *Service) Ended(ctx context.Context, grant access.Grant, location string, id uuid.UUID) (Evaluation, error) {
+	e, err := s.Get(ctx, grant, EvalRun, id)
+	if problem.Is(err, problem.NotFound) {
+		return e, problem.InvalidField(location, "is no eval-run")
+	}
+	if err == nil && e.Summary == nil {
+		err = &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: fmt.Sprintf("The eval-run %q has no summary yet. Finish it, or wait a moment.", e.Name)}
+	}
+	return e, err
+}
+
 // Rename changes the name of an evaluation.
 func (s *Service) Rename(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID, name string) (Evaluation, error) {
 	if err := validate.Printable("body.name", name); err != nil {
@@ -242,7 +229,7 @@ func (s *Service) Rename(ctx context.Context, grant access.Grant, kind Type, id 
 		if err := tx.Delete(ctx, "rename evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": kind, "id": id, "name": name}); err != nil {
 			return err
 		}
-		changed, err = s.get(ctx, tx, grant.Projects, kind, id)
+		changed, err = get(ctx, tx, grant, kind, id)
 		return err
 	})
 	return changed, err
@@ -254,8 +241,8 @@ func (s *Service) Delete(ctx context.Context, grant access.Grant, kind Type, id 
 	if err != nil {
 		return err
 	}
-	if found.unfinished() {
-		return errRunning
+	if found.Unfinished() {
+		return ErrRunning
 	}
 	err = s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		return s.db.On(tx).LongDelete(ctx, "delete evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": kind, "id": id})
@@ -265,61 +252,70 @@ func (s *Service) Delete(ctx context.Context, grant access.Grant, kind Type, id 
 		return errInUse
 	case errors.Is(err, postgres.ErrNotFound): // it was resumed or deleted in the meantime
 		if _, err := s.Get(ctx, grant, kind, id); err == nil {
-			return errRunning
+			return ErrRunning
 		}
 	}
 	return err
 }
 
-// jobArgs name the evaluation of a job.
-type jobArgs struct {
+// Job makes what is missing of an evaluation, and summarizes it.
+type Job struct {
 	EvaluationID uuid.UUID `json:"evaluation_id"`
 	queue        string
 }
 
+// NewJob returns the job of an evaluation in a queue.
+func NewJob(id uuid.UUID, queue string) Job { return Job{id, queue} }
+
 // Kind is that of the jobs.
-func (jobArgs) Kind() string { return "evaluation" }
+func (Job) Kind() string { return "evaluation" }
 
 // Queue is the queue of the job.
-func (a jobArgs) Queue() string { return a.queue }
+func (j Job) Queue() string { return j.queue }
 
 // Cancel cancels an evaluation. A job summarizes what is there.
 func (s *Service) Cancel(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {
-	return s.change(ctx, grant, kind, id, func(ctx context.Context, tx postgres.DB, e *Evaluation) error {
+	return s.Change(ctx, grant, kind, id, func(ctx context.Context, tx pgx.Tx, e *Evaluation) error {
 		switch {
 		case e.Status == StatusCancelled:
 			return nil
-		case !e.unfinished():
-			return errEnded
+		case !e.Unfinished():
+			return ErrEnded
 		}
 		if e.JobID != nil {
-			if err := s.jobs.Cancel(ctx, tx.PGX(), *e.JobID); err != nil {
-				return err
+			if err := s.jobs.Cancel(ctx, tx, *e.JobID); err != nil {
+				return err //nolint:wrapcheck // it says what it does
 			}
 		}
-		return s.jobs.Give(ctx, tx, e.ProjectID, jobArgs{e.ID, work.Summaries}, func(job int64) (int64, error) {
-			return tx.Exec(ctx, "cancel evaluation", pgx.NamedArgs{"id": e.ID, "job": job, "now": s.now()})
+		db := s.db.On(tx)
+		return s.jobs.Give(ctx, db, e.ProjectID, NewJob(e.ID, work.Summaries), func(job int64) (int64, error) {
+			return db.Exec(ctx, "cancel evaluation", pgx.NamedArgs{"id": e.ID, "job": job, "now": s.now()})
 		})
 	})
 }
 
-// change changes an evaluation under a lock.
-func (s *Service) change(
-	ctx context.Context, grant access.Grant, kind Type, id uuid.UUID, do func(context.Context, postgres.DB, *Evaluation) error,
+// Lock locks an evaluation until the end of the transaction, and returns it.
+func (s *Service) Lock(ctx context.Context, tx pgx.Tx, grant access.Grant, kind Type, id uuid.UUID) (Evaluation, error) {
+	if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, s.db.On(tx), "lock evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": kind, "id": id}); err != nil {
+		return Evaluation{}, err
+	}
+	return s.GetIn(ctx, tx, grant, kind, id)
+}
+
+// Change changes an evaluation under a lock, and returns what became of it.
+func (s *Service) Change(
+	ctx context.Context, grant access.Grant, kind Type, id uuid.UUID, do func(context.Context, pgx.Tx, *Evaluation) error,
 ) (Evaluation, error) {
 	var changed Evaluation
-	err := s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, tx, "lock evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": kind, "id": id}); err != nil {
-			return err
-		}
-		found, err := s.get(ctx, tx, grant.Projects, kind, id)
+	err := s.db.Tx(ctx, func(ctx context.Context, db postgres.DB) error {
+		found, err := s.Lock(ctx, db.PGX(), grant, kind, id)
 		if err != nil {
 			return err
 		}
-		if err := do(ctx, tx, &found); err != nil {
+		if err := do(ctx, db.PGX(), &found); err != nil {
 			return err
 		}
-		changed, err = s.get(ctx, tx, grant.Projects, kind, id)
+		changed, err = s.GetIn(ctx, db.PGX(), grant, kind, id)
 		return err
 	})
 	return changed, err

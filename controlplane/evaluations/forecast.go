@@ -6,11 +6,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
+
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/controlplane/stats/compare"
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
@@ -78,8 +79,6 @@ type Goal struct {
 }
 
 const (
-	// forecastPower is the power that nobody named.
-	forecastPower = .8
 	// assumedLow and assumedHigh are the shares of items that come out differently, and assumedMean is the share that passes, where no
 	// eval-run tells.
 	assumedLow, assumedHigh, assumedMean = .1, .3, .8
@@ -89,7 +88,7 @@ const (
 )
 
 // forecast says what an evaluation may show by its primary score, nil without one.
-func (s *Service) forecast(ctx context.Context, grant access.Grant, n *Wanted, p *plan, goal Goal) (*Forecast, error) {
+func (s *Starter) forecast(ctx context.Context, grant access.Grant, n *Wanted, p *plan, goal Goal) (*Forecast, error) {
 	items := p.estimate.Items - p.estimate.Incompatible
 	if n.Primary == "" || items < 2 { //nolint:mnd // what varies
 		return nil, nil //nolint:nilnil // there is nothing to say
@@ -130,8 +129,8 @@ func (s *Service) forecast(ctx context.Context, grant access.Grant, n *Wanted, p
 }
 
 // runsBefore returns the newest eval-runs of the dataset that have succeeded, those that are sides first.
-func (s *Service) runsBefore(ctx context.Context, grant access.Grant, n *Wanted) ([]Evaluation, error) {
-	found, _, err := s.List(ctx, grant, EvalRun, Filter{Dataset: &n.Dataset, Status: StatusSucceeded}, postgres.Page{Limit: forecastRuns})
+func (s *Starter) runsBefore(ctx context.Context, grant access.Grant, n *Wanted) ([]Evaluation, error) {
+	found, _, err := s.evaluations.List(ctx, grant, EvalRun, Filter{Dataset: &n.Dataset, Status: StatusSucceeded}, postgres.Page{Limit: forecastRuns})
 	if err != nil {
 		return nil, err
 	}
@@ -150,11 +149,11 @@ func (n *Wanted) isSide(e *Evaluation) int {
 }
 
 // noiseBefore is how much the score varies between two of the eval-runs, between repeats of one, or by assumption.
-func (s *Service) noiseBefore(ctx context.Context, f *Forecast, before []Evaluation) (compare.Noise, error) {
-	var sides []*gateSide
+func (s *Starter) noiseBefore(ctx context.Context, f *Forecast, before []Evaluation) (compare.Noise, error) {
+	var sides []*evalRunResult
 	for i := range before {
 		e := &before[i]
-		names, err := e.evalRunScores()
+		names, err := EvalRunScores(e)
 		if err != nil {
 			return compare.Noise{}, err
 		}
@@ -165,15 +164,15 @@ func (s *Service) noiseBefore(ctx context.Context, f *Forecast, before []Evaluat
 		if err != nil {
 			return compare.Noise{}, err
 		}
-		found, err := s.read(ctx, e, &config, int32(e.ItemCount))
+		found, err := s.results.Read(ctx, e, &config, int32(e.ItemCount))
 		if err != nil {
 			return compare.Noise{}, err
 		}
-		sides = append(sides, &gateSide{e: *e, results: found})
+		sides = append(sides, &evalRunResult{e: *e, results: found})
 		if len(sides) == 1 {
 			continue
 		}
-		pairs, _, _ := new(Gate).pair(sides[0], sides[1], f.Metric)
+		pairs := Pair(sides[0], sides[1], f.Metric).Items
 		if noise, ok := compare.NoiseOf(pairs, false); ok && len(pairs) >= forecastPairs {
 			f.Basis, f.EvalRuns = FromDifferences, []ForecastRun{{sides[0].e.ID, sides[0].e.Name}, {sides[1].e.ID, sides[1].e.Name}}
 			return noise, nil
@@ -182,11 +181,7 @@ func (s *Service) noiseBefore(ctx context.Context, f *Forecast, before []Evaluat
 	}
 	if len(sides) > 0 && sides[0].e.Repeats > 1 {
 		side := sides[0]
-		place := side.results.place(f.Metric)
-		values := make([][]float64, len(side.results.items))
-		for i := range side.results.items {
-			values[i] = side.results.items[i].valuesOf(sideA, place)
-		}
+		values := side.results.Values(sideA, f.Metric)
 		if noise, ok := compare.RepeatNoise(values, false); ok && len(values) >= forecastPairs {
 			f.Basis, f.EvalRuns = FromRepeats, []ForecastRun{{side.e.ID, side.e.Name}}
 			return noise, nil
@@ -198,10 +193,10 @@ func (s *Service) noiseBefore(ctx context.Context, f *Forecast, before []Evaluat
 
 // secondsFor is how long an evaluation takes, if it goes on as the newest one of its kind of the dataset did: by calls, or by outputs if it
 // makes no calls. Nil if there is none.
-func (s *Service) secondsFor(ctx context.Context, grant access.Grant, n *Wanted, p *plan, before []Evaluation) (*float64, error) {
+func (s *Starter) secondsFor(ctx context.Context, grant access.Grant, n *Wanted, p *plan, before []Evaluation) (*float64, error) {
 	if n.Kind == Comparison {
 		var err error
-		if before, _, err = s.List(ctx, grant, Comparison, Filter{Dataset: &n.Dataset, Status: StatusSucceeded}, postgres.Page{Limit: forecastRuns}); err != nil {
+		if before, _, err = s.evaluations.List(ctx, grant, Comparison, Filter{Dataset: &n.Dataset, Status: StatusSucceeded}, postgres.Page{Limit: forecastRuns}); err != nil {
 			return nil, err
 		}
 	}

@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"strconv"
 
-	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/stats/compare"
+
+	"github.com/looptrace/looptrace/controlplane/access"
 )
 
 // GatePlan says which margin the items of a gate support.
@@ -23,7 +24,7 @@ type GatePlan struct {
 }
 
 // PlanGate says which margin the items of a gate support, and how many items a margin needs. It decides nothing.
-func (s *Service) PlanGate(ctx context.Context, grant access.Grant, q *GateQuestion) (*GatePlan, error) {
+func (s *Reporter) PlanGate(ctx context.Context, grant access.Grant, q *GateQuestion) (*GatePlan, error) {
 	read, err := s.readGate(ctx, grant, q)
 	if err != nil {
 		return nil, err
@@ -36,7 +37,7 @@ func (s *Service) PlanGate(ctx context.Context, grant access.Grant, q *GateQuest
 	if q.Margin != nil {
 		p.Margin = *q.Margin
 	}
-	if noise, ok := compare.NoiseOf(read.pairs, !read.metric.isShare()); ok && decided.Comparison.Judged == nil {
+	if noise, ok := compare.NoiseOf(read.Pairs.Items, !read.metric.isShare()); ok && decided.Comparison.Judged == nil {
 		p.Needed = new(noise.Items(p.Margin, level, forecastPower))
 	}
 	p.Sentence = p.sentence(read.metric, q.Margin == nil)
@@ -44,7 +45,7 @@ func (s *Service) PlanGate(ctx context.Context, grant access.Grant, q *GateQuest
 }
 
 func (p *GatePlan) sentence(m *metric, isDefault bool) string {
-	have, margin := "you have "+thousands(p.Items), m.marginText(p.Margin)
+	have, margin := "you have "+thousands(p.Items), marginText(m, p.Margin)
 	needs := ""
 	if p.Needed != nil {
 		needs = countRange(*p.Needed, "items")
@@ -63,7 +64,7 @@ func (p *GatePlan) sentence(m *metric, isDefault bool) string {
 }
 
 // marginText writes a margin. That of an amount may be a part of a mean, which has many digits.
-func (m *metric) marginText(margin float64) string {
+func marginText(m *metric, margin float64) string {
 	u := unitOf(m.kind)
 	if rounded, err := strconv.ParseFloat(strconv.FormatFloat(margin, 'g', 4, 64), 64); err == nil && !m.isShare() {
 		margin = rounded

@@ -18,7 +18,7 @@ func (g *Gate) sentence(m *metric) string {
 	if d := g.Treated; d != nil && d.Estimate != nil {
 		evidence += fmt.Sprintf("; with failed outputs of the baseline as 0 %s%s", u.estimate(*d.Estimate), u.interval(d.CI))
 	}
-	allowed := m.marginText(g.Margin)
+	allowed := marginText(m, g.Margin)
 	switch g.Decision {
 	case Incomplete:
 		return fmt.Sprintf("Incomplete: of %s of the candidate an output failed or is missing, or %s failed. Of the others: %s.", itemsText(g.CandidateLost), m.name, evidence)
@@ -56,9 +56,9 @@ func (g *Gate) ofMargin(m *metric, isDefault bool) string {
 	case !g.Unsupported:
 		return " The margin is what these items support."
 	case g.ItemsRange == nil || g.Decision == Inconclusive:
-		return fmt.Sprintf(" These items support no margin of %s, the widest that is taken by itself.", m.marginText(g.Margin))
+		return fmt.Sprintf(" These items support no margin of %s, the widest that is taken by itself.", marginText(m, g.Margin))
 	}
-	return fmt.Sprintf(" These items support no margin of %s, the widest that is taken by itself: it needs %s.", m.marginText(g.Margin), countRange(*g.ItemsRange, "items"))
+	return fmt.Sprintf(" These items support no margin of %s, the widest that is taken by itself: it needs %s.", marginText(m, g.Margin), countRange(*g.ItemsRange, "items"))
 }
 
 // leftOut says which items are not compared.

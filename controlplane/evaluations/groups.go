@@ -13,26 +13,25 @@ const groupPage = 500
 
 // group reads which items belong together: those with the same value at the path of the evaluation. An item without one, or with null,
 // belongs to no other.
-func (s *Service) group(ctx context.Context, e *Evaluation, config *Config, r *results, stored []storedItem) error {
-	if config.GroupBy == "" {
+func (s *Reader) group(ctx context.Context, r *results, stored []storedItem) error {
+	if r.config.GroupBy == "" {
 		return nil
 	}
-	path, groups := strings.Split(config.GroupBy, "."), map[string]int{}
+	path, groups := strings.Split(r.config.GroupBy, "."), map[string]int{}
 	for page := range slices.Chunk(stored, groupPage) {
 		numbers, ordinals := make(map[int64]int32, len(page)), make([]int64, len(page))
 		for i := range page {
 			numbers[page[i].Ordinal], ordinals[i] = page[i].Number, page[i].Ordinal
 		}
-		items, err := s.datasets.ItemsAt(ctx, e.DatasetID, e.Revision, ordinals)
+		items, err := s.datasets.ItemsAt(ctx, r.e.DatasetID, r.e.Revision, ordinals)
 		if err != nil {
 			return err //nolint:wrapcheck // it names the statement
 		}
 		for i := range items {
-			parts, err := valuesOf(&items[i])
+			value, ok, err := valueAt(&items[i], path)
 			if err != nil {
 				return err
 			}
-			value, ok := parts.at(path)
 			number := numbers[items[i].Ordinal]
 			if !ok || value == nil || int(number) > len(r.items) {
 				continue

@@ -33,18 +33,13 @@ type Growth struct {
 	Reopen bool
 }
 
-// Errors of [Service.Grow].
-var (
-	// ErrEnded is returned for an eval-run that has ended.
-	ErrEnded = errEnded
-	// ErrDatasetChanged is returned for a revision that has other contents of items that the eval-run has: it would mean something else.
-	ErrDatasetChanged = &problem.Error{
-		Kind: problem.Conflict, Code: "dataset_changed", Detail: "The dataset has other contents of items that the eval-run has. No items were added.",
-	}
-)
+// ErrDatasetChanged is returned for a revision that has other contents of items that the eval-run has: it would mean something else.
+var ErrDatasetChanged = &problem.Error{
+	Kind: problem.Conflict, Code: "dataset_changed", Detail: "The dataset has other contents of items that the eval-run has. No items were added.",
+}
 
 // Grow begins an eval-run with repeats of 1, or adds to it. It reports whether that changed it.
-func (s *Service) Grow(ctx context.Context, grant access.Grant, g *Growth) (changed bool, err error) {
+func (s *Starter) Grow(ctx context.Context, grant access.Grant, g *Growth) (changed bool, err error) {
 	project, err := grant.Project()
 	if err != nil {
 		return false, err
@@ -67,10 +62,7 @@ func (s *Service) Grow(ctx context.Context, grant access.Grant, g *Growth) (chan
 				return err
 			}
 		}
-		if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, db, "lock evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": EvalRun, "id": g.ID}); err != nil {
-			return err
-		}
-		e, err := s.get(ctx, db, grant.Projects, EvalRun, g.ID)
+		e, err := s.evaluations.Lock(ctx, tx, grant, EvalRun, g.ID)
 		if err != nil {
 			return err
 		}
@@ -80,7 +72,7 @@ func (s *Service) Grow(ctx context.Context, grant access.Grant, g *Growth) (chan
 		if err := s.addItems(ctx, db, &e, g, contents); err != nil {
 			return err
 		}
-		grown, err = s.get(ctx, db, grant.Projects, EvalRun, g.ID)
+		grown, err = s.evaluations.GetIn(ctx, tx, grant, EvalRun, g.ID)
 		return err
 	})
 	if err != nil {
@@ -90,9 +82,9 @@ func (s *Service) Grow(ctx context.Context, grant access.Grant, g *Growth) (chan
 	if err != nil {
 		return false, err
 	}
-	_, err = s.change(ctx, grant, EvalRun, g.ID, func(ctx context.Context, tx postgres.DB, e *Evaluation) error {
+	_, err = s.evaluations.Change(ctx, grant, EvalRun, g.ID, func(ctx context.Context, tx pgx.Tx, e *Evaluation) error {
 		if e.Status != StatusRunning {
-			return errEnded
+			return ErrEnded
 		}
 		return s.storeResults(ctx, tx, e, rows, true, &Added{})
 	})
@@ -100,8 +92,8 @@ func (s *Service) Grow(ctx context.Context, grant access.Grant, g *Growth) (chan
 }
 
 // hasResults reports whether an eval-run has the results already.
-func (s *Service) hasResults(ctx context.Context, grant access.Grant, g *Growth) (bool, error) {
-	e, err := s.Get(ctx, grant, EvalRun, g.ID)
+func (s *Starter) hasResults(ctx context.Context, grant access.Grant, g *Growth) (bool, error) {
+	e, err := s.evaluations.Get(ctx, grant, EvalRun, g.ID)
 	if err != nil {
 		return false, err
 	}
@@ -122,7 +114,7 @@ func (s *Service) hasResults(ctx context.Context, grant access.Grant, g *Growth)
 }
 
 // beginGrowing begins the eval-run unless there is one.
-func (s *Service) beginGrowing(ctx context.Context, db postgres.DB, grant access.Grant, project uuid.UUID, g *Growth, items int) error {
+func (s *Starter) beginGrowing(ctx context.Context, db postgres.DB, grant access.Grant, project uuid.UUID, g *Growth, items int) error {
 	config, err := json.Marshal(Config{Graders: []json.RawMessage{}})
 	if err != nil {
 		return fmt.Errorf("encode the configuration: %w", err)
@@ -140,12 +132,12 @@ func (s *Service) beginGrowing(ctx context.Context, db postgres.DB, grant access
 }
 
 // reopen lets an eval-run go on that was finished.
-func (s *Service) reopen(ctx context.Context, db postgres.DB, e *Evaluation, allowed bool) error {
+func (s *Starter) reopen(ctx context.Context, db postgres.DB, e *Evaluation, allowed bool) error {
 	switch {
 	case e.Status == StatusRunning:
 		return nil
 	case !allowed || e.Status != StatusSucceeded:
-		return errEnded
+		return ErrEnded
 	}
 	if e.JobID != nil { // it may still summarize
 		if err := s.jobs.Cancel(ctx, db.PGX(), *e.JobID); err != nil {
@@ -160,7 +152,7 @@ func (s *Service) reopen(ctx context.Context, db postgres.DB, e *Evaluation, all
 }
 
 // addItems adds the items that the eval-run does not have.
-func (s *Service) addItems(ctx context.Context, db postgres.DB, e *Evaluation, g *Growth, contents []datasets.Item) error {
+func (s *Starter) addItems(ctx context.Context, db postgres.DB, e *Evaluation, g *Growth, contents []datasets.Item) error {
 	if len(contents) == 0 {
 		return nil
 	}
@@ -196,7 +188,7 @@ func (s *Service) addItems(ctx context.Context, db postgres.DB, e *Evaluation, g
 }
 
 // ItemsByKey returns the ids of the items of an eval-run with the keys.
-func (s *Service) ItemsByKey(ctx context.Context, grant access.Grant, id uuid.UUID, keys []string) (map[string]uuid.UUID, error) {
+func (s *Starter) ItemsByKey(ctx context.Context, grant access.Grant, id uuid.UUID, keys []string) (map[string]uuid.UUID, error) {
 	found, err := postgres.Many[struct {
 		Key    string
 		ItemID uuid.UUID
@@ -212,7 +204,7 @@ func (s *Service) ItemsByKey(ctx context.Context, grant access.Grant, id uuid.UU
 }
 
 // Describe replaces the metadata of an eval-run.
-func (s *Service) Describe(ctx context.Context, grant access.Grant, id uuid.UUID, metadata map[string]string) error {
+func (s *Starter) Describe(ctx context.Context, grant access.Grant, id uuid.UUID, metadata map[string]string) error {
 	text, err := json.Marshal(metadata)
 	if err != nil {
 		return fmt.Errorf("encode the metadata: %w", err)

@@ -1,30 +1,30 @@
 package evaluations
 
 // outputsOfItem returns how many outputs an item has on all sides.
-func (c *Config) outputsOfItem(e *Evaluation) int {
-	if e.Kind == EvalRun {
-		return e.Repeats
+func (r *results) outputsOfItem() int {
+	if r.e.Kind == EvalRun {
+		return r.e.Repeats
 	}
-	return c.repeats()
+	return r.config.repeats()
 }
 
 // decide sets the status and the metrics of an item.
-func (i *itemResult) decide(r *results, e *Evaluation, config *Config) {
-	whole := i.ok[sideA]+i.failed[sideA]+i.absent[sideA]+i.ok[sideB]+i.failed[sideB]+i.absent[sideB] == config.outputsOfItem(e)
+func (i *itemResult) decide(r *results) {
+	whole := i.ok[sideA]+i.failed[sideA]+i.absent[sideA]+i.ok[sideB]+i.failed[sideB]+i.absent[sideB] == r.outputsOfItem()
 	sides := []int{sideA, sideB}
 	i.metrics = map[string]ItemMetric{}
-	if e.Kind == EvalRun {
+	if r.e.Kind == EvalRun {
 		sides = sides[:1]
 		for m := range r.metrics {
-			if values := i.valuesOf(sideA, r.place(r.metrics[m].name)); len(values) > 0 {
+			if values := i.valuesOf(sideA, r.index(r.metrics[m].name)); len(values) > 0 {
 				i.metrics[r.metrics[m].name] = ItemMetric{A: mean(values)}
 			}
 		}
 	} else {
 		for m := range r.metrics {
-			place := r.place(r.metrics[m].name)
-			if len(i.valuesOf(sideA, place)) > 0 || len(i.valuesOf(sideB, place)) > 0 {
-				i.metrics[r.metrics[m].name] = itemMetric(&r.metrics[m], i.valuesOf(sideA, place), i.valuesOf(sideB, place))
+			index := r.index(r.metrics[m].name)
+			if len(i.valuesOf(sideA, index)) > 0 || len(i.valuesOf(sideB, index)) > 0 {
+				i.metrics[r.metrics[m].name] = itemMetric(&r.metrics[m], i.valuesOf(sideA, index), i.valuesOf(sideB, index))
 			}
 		}
 	}

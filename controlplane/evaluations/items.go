@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
@@ -91,7 +92,7 @@ type ItemsQuery struct {
 func (s *Service) Items(ctx context.Context, e *Evaluation, q ItemsQuery, page postgres.Page) ([]Item, bool, error) {
 	metric := q.Metric
 	if metric == "" {
-		metric = text(e.PrimaryMetric)
+		metric = optional.Value(e.PrimaryMetric)
 	}
 	var drawnOf *uuid.UUID
 	if q.Drawn {
@@ -109,7 +110,7 @@ func (s *Service) Items(ctx context.Context, e *Evaluation, q ItemsQuery, page p
 	if err != nil || len(found) == 0 {
 		return nil, false, err
 	}
-	items, place, ordinals, numbers := make([]Item, len(found)), map[int32]*Item{}, make([]int64, len(found)), make([]int32, len(found))
+	items, byNumber, ordinals, numbers := make([]Item, len(found)), map[int32]*Item{}, make([]int64, len(found)), make([]int32, len(found))
 	for i, f := range found {
 		items[i] = Item{Number: f.Number, ItemID: f.ItemID, Key: f.Key, Status: f.Status, Reason: f.Reason}
 		if f.Metrics != nil {
@@ -117,7 +118,7 @@ func (s *Service) Items(ctx context.Context, e *Evaluation, q ItemsQuery, page p
 				return nil, false, fmt.Errorf("read the metrics of an item: %w", err)
 			}
 		}
-		place[f.Number], ordinals[i], numbers[i] = &items[i], f.Ordinal, f.Number
+		byNumber[f.Number], ordinals[i], numbers[i] = &items[i], f.Ordinal, f.Number
 	}
 	contents, err := s.datasets.ItemsAt(ctx, e.DatasetID, e.Revision, ordinals)
 	if err != nil {
@@ -135,12 +136,12 @@ func (s *Service) Items(ctx context.Context, e *Evaluation, q ItemsQuery, page p
 		return nil, false, err
 	}
 	for _, output := range outputs {
-		place[output.Number].Outputs = append(place[output.Number].Outputs, output)
+		byNumber[output.Number].Outputs = append(byNumber[output.Number].Outputs, output)
 	}
-	if err := s.addVotes(ctx, e, numbers, place); err != nil {
+	if err := s.addVotes(ctx, e, numbers, byNumber); err != nil {
 		return nil, false, err
 	}
-	return items, more, s.addItemLabels(ctx, e, numbers, place)
+	return items, more, s.addItemLabels(ctx, e, numbers, byNumber)
 }
 
 // exportOutputs is about how many outputs an export reads at once.
@@ -199,14 +200,9 @@ func (e *Evaluation) ReadEstimate() (Estimate, error) {
 	return estimate, nil
 }
 
-// ReadSummary returns the summary, nil before the end.
-func (e *Evaluation) ReadSummary() (*Summary, error) {
-	if e.Summary == nil {
-		return nil, nil //nolint:nilnil // there is none yet
-	}
-	var summary Summary
-	if err := json.Unmarshal([]byte(*e.Summary), &summary); err != nil {
-		return nil, fmt.Errorf("read the summary of evaluation %s: %w", e.ID, err)
-	}
-	return &summary, nil
+// CompleteItems decides what became of the items with these numbers by the outputs that are there. Each has a number of outputs; judged is
+// whether judges have yet to score them.
+func (s *Service) CompleteItems(ctx context.Context, tx pgx.Tx, e *Evaluation, numbers []int32, each int, judged bool) error {
+	_, err := s.db.On(tx).Exec(ctx, "complete items", pgx.NamedArgs{"id": e.ID, "numbers": numbers, "each": each, "primary": e.PrimaryMetric, "judged": judged})
+	return err
 }

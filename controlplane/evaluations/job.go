@@ -2,6 +2,7 @@ package evaluations
 
 import (
 	"context"
+	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,9 +11,12 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/work"
@@ -22,27 +26,54 @@ import (
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
+//go:embed execute.sql
+var executeQueries string
+
 const (
-	// callAttempts and callWait limit the calls of a model. Nobody waits for one of them, and a place that is not free is no failure.
+	// callAttempts and callWait limit the calls of a model. Nobody waits for one of them, and a slot that is not free is no failure.
 	callAttempts = 5
 	callWait     = 24 * time.Hour
-	// settleTime is how long the end of calls that were cancelled is waited for.
-	settleTime = 10 * time.Second
+	// endTime is how long the end of calls that were cancelled is waited for.
+	endTime = 10 * time.Second
 	// maxCalls is how many outputs are made at once, whatever connections allow.
 	maxCalls = 256
-	// maxPermanentFailures is how many outputs of a side may fail one after the other, for a reason that only a person can fix, before the evaluation fails.
-	maxPermanentFailures = 10
 )
+
+// Worker works on evaluations as jobs, and scores outputs that belong to no evaluation.
+type Worker struct {
+	db          postgres.DB
+	evaluations *Service
+	results     *Reader
+	datasets    *datasets.Service
+	providers   *providers.Service
+	completions *completions.Service
+	runs        Runs
+	now         func() time.Time
+}
+
+// NewWorker returns a worker on the database, which does the jobs of the queue. now is the clock.
+func NewWorker(
+	pool *pgxpool.Pool, queue *work.Queue, stored *Service, read *Reader, sets *datasets.Service, models *providers.Service, completed *completions.Service, recorded Runs,
+	now func() time.Time,
+) *Worker {
+	s := &Worker{postgres.NewDB(pool, executeQueries), stored, read, sets, models, completed, recorded, postgres.Clock(now)}
+	work.Register(queue, s.run)
+	work.Register(queue, s.resummarize)
+	queue.Recover(work.Kind{
+		Name: "evaluation", DB: s.db, List: "list lost evaluations", SetJob: "set job of evaluation",
+		Job: func(lost work.Lost) river.JobArgs { return NewJob(lost.ID, lost.Queue()) },
+	})
+	return s
+}
 
 // attempt works on an evaluation.
 type attempt struct {
-	*Service
+	*Worker
 	id        uuid.UUID
 	e         Evaluation
 	config    Config
 	renderers [2]*renderer
 	graders   []*grader.Grader
-	until     *deadline // of grading
 	caller    completions.Caller
 	// about is in the metadata of the runs of votes.
 	about         map[string]any
@@ -54,8 +85,8 @@ type attempt struct {
 }
 
 // run does the job of an evaluation.
-func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
-	a := &attempt{Service: s, id: uuid.New(), stopping: stopping{reached: make(chan struct{})}}
+func (s *Worker) run(ctx context.Context, args Job, last bool) error {
+	a := &attempt{Worker: s, id: uuid.New(), stopping: stopping{reached: make(chan struct{})}}
 	job, _ := work.JobOf(ctx)
 	begun, err := s.db.Exec(ctx, "begin evaluation", pgx.NamedArgs{"id": args.EvaluationID, "attempt": a.id, "job": job, "now": s.now()})
 	if err != nil || begun == 0 { // it ended, was deleted, or has another job
@@ -85,7 +116,7 @@ func (a *attempt) load(ctx context.Context, id uuid.UUID) error {
 	if len(owner) == 0 {
 		return work.ErrFenced
 	}
-	if a.e, err = a.get(ctx, a.db, access.OfJob(owner[0].ProjectID), owner[0].Kind, id); err != nil {
+	if a.e, err = a.evaluations.Get(ctx, access.Grant{Projects: access.OfJob(owner[0].ProjectID)}, owner[0].Kind, id); err != nil {
 		return err
 	}
 	if a.config, err = a.e.ReadConfig(); err != nil {
@@ -103,7 +134,7 @@ func (a *attempt) do(ctx context.Context, id uuid.UUID) error {
 	if err := a.load(ctx, id); err != nil {
 		return err
 	}
-	if a.e.unfinished() {
+	if a.e.Unfinished() {
 		return a.makeAll(ctx)
 	}
 	// It was cancelled, or is an eval-run without judges that was finished.
@@ -118,25 +149,25 @@ func (a *attempt) do(ctx context.Context, id uuid.UUID) error {
 	return a.finish(ctx, a.e.Status, nil, nil, nil)
 }
 
-// settled repeats a step until it is done, at most for settleTime. late says to the step that it is the last one.
-func settled(ctx context.Context, step func(late bool) (done bool, err error)) error {
-	for until := time.Now().Add(settleTime); ; {
+// untilDone repeats a step until it is done, at most for endTime. late says to the step that it is the last one.
+func untilDone(ctx context.Context, step func(late bool) (done bool, err error)) error {
+	for until := time.Now().Add(endTime); ; {
 		late := time.Now().After(until)
 		if done, err := step(late); done || late || err != nil {
 			return err
 		}
 		select {
-		case <-time.After(settleTime / 50):
+		case <-time.After(endTime / 50):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
 }
 
-// closeCancelled waits until the attempt that a cancellation ended has stored what was answered before, at most for settleTime. Later it
+// closeCancelled waits until the attempt that a cancellation ended has stored what was answered before, at most for endTime. Later it
 // stores nothing more.
 func (a *attempt) closeCancelled(ctx context.Context) error {
-	return settled(ctx, func(late bool) (bool, error) {
+	return untilDone(ctx, func(late bool) (bool, error) {
 		closed, err := a.db.Exec(ctx, "close evaluation", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "late": late})
 		if err == nil && closed == 0 && late {
 			err = work.ErrFenced
@@ -208,7 +239,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 			}
 		}
 	}
-	// Some more than the connections allow grade outputs, or wait for a place.
+	// Some more than the connections allow grade outputs, or wait for a slot.
 	a.calls = min(maxCalls, a.calls+a.calls/4+2)
 	cost, err := a.providers.EvaluationCost(ctx, a.e.ID)
 	if err != nil {
@@ -217,7 +248,7 @@ func (a *attempt) prepare(ctx context.Context) error {
 	a.budget = providers.NewBudget(a.e.MaxCostNanousd, cost.Cost+cost.Bounded)
 	a.about = map[string]any{"evaluation_id": a.e.ID, "dataset_id": a.e.DatasetID}
 	a.caller = completions.Caller{
-		Projects: access.OfJob(a.e.ProjectID), Project: a.e.ProjectID, Feature: a.e.feature(), Source: runmodel.SourceEvaluation,
+		Projects: access.OfJob(a.e.ProjectID), Project: a.e.ProjectID, Feature: featureOf(a.e.Kind), Source: runmodel.SourceEvaluation,
 		User: a.e.CreatedByID, KeyName: a.e.AuthorKey, Evaluation: &a.e.ID, Attempts: callAttempts, MaxWait: callWait,
 	}
 	if a.e.AuthorEmail != nil {
@@ -242,9 +273,9 @@ func (a *attempt) connect(ctx context.Context, counted map[uuid.UUID]bool, provi
 	return nil
 }
 
-// settledCost returns what the requests cost. Those that a cancellation ended are known a moment later: it waits for them for a while.
-func (a *attempt) settledCost(ctx context.Context) (cost providers.EvaluationCost, err error) {
-	err = settled(ctx, func(bool) (bool, error) {
+// finalCost returns what the requests cost. Those that a cancellation ended are known a moment later: it waits for them for a while.
+func (a *attempt) finalCost(ctx context.Context) (cost providers.EvaluationCost, err error) {
+	err = untilDone(ctx, func(bool) (bool, error) {
 		cost, err = a.providers.EvaluationCost(ctx, a.e.ID)
 		return cost.Running == 0, err //nolint:wrapcheck // it names the statement
 	})
@@ -261,13 +292,13 @@ func (a *attempt) end(ctx context.Context, status Status, stopped *StopReason, f
 		args["error_code"], args["error_detail"] = failure.Code, utf8text.Storable(failure.Error())
 	}
 	if results != nil {
-		cost, err := a.settledCost(ctx)
+		cost, err := a.finalCost(ctx)
 		if err != nil {
 			return err
 		}
 		summary := any(results.summary)
 		if a.e.Kind == EvalRun {
-			summary = evalRunSummary(results, &a.e, &a.config)
+			summary = results.EvalRunSummary()
 		}
 		args["primary"] = results.summary.PrimaryMetric
 		if votes := results.accounting.Votes; votes != nil {
@@ -290,12 +321,12 @@ func (a *attempt) end(ctx context.Context, status Status, stopped *StopReason, f
 
 // finish summarizes, stores what became of the items, and ends the evaluation.
 func (a *attempt) finish(ctx context.Context, status Status, stopped *StopReason, failure *problem.Error, decidedAt *float64) error {
-	r, err := a.read(ctx, int32(a.e.ItemCount))
+	r, err := a.results.Measure(ctx, &a.e, &a.config, a.panels, int32(a.e.ItemCount))
 	if err != nil {
 		return err
 	}
 	if a.e.Kind == Comparison {
-		if err := a.summarize(r, decidedAt); err != nil {
+		if err := r.Summarize(decidedAt); err != nil {
 			return err
 		}
 	}
@@ -355,3 +386,11 @@ func (a *attempt) storePanelScores(ctx context.Context, scores []panelScore) err
 
 // storedItems is how many items are stored by one statement.
 const storedItems = 2000
+
+// featureOf is the feature of the calls for an evaluation of a type.
+func featureOf(kind Type) providers.Feature {
+	if kind == EvalRun {
+		return providers.FeatureEvaluation
+	}
+	return providers.FeatureComparison
+}

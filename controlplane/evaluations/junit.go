@@ -6,10 +6,12 @@ import (
 	"encoding/xml"
 	"fmt"
 
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
+
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/stats/compare"
+	"github.com/looptrace/looptrace/internal/optional"
 )
 
 // The elements of JUnit's XML.
@@ -45,8 +47,8 @@ type (
 // JUnit returns an evaluation as JUnit's XML, with a test case for each item. Of an eval-run one that does not pass is a failure. Of a
 // comparison the verdict is a case of its own, which fails if B is worse: single items also regress by chance, and have the outcome as a
 // property. An item without a score is an error.
-func (s *Service) JUnit(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) ([]byte, error) {
-	e, err := s.Get(ctx, grant, kind, id)
+func (s *Reporter) JUnit(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID) ([]byte, error) {
+	e, err := s.evaluations.Get(ctx, grant, kind, id)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +67,7 @@ func (s *Service) JUnit(ctx context.Context, grant access.Grant, kind Type, id u
 			return nil, err
 		}
 	}
-	if err := s.Export(ctx, &e, func(i *Item) error {
+	if err := s.evaluations.Export(ctx, &e, func(i *Item) error {
 		suite.add(&e, i)
 		return nil
 	}); err != nil {
@@ -80,7 +82,7 @@ func (s *Service) JUnit(ctx context.Context, grant access.Grant, kind Type, id u
 
 // addVerdict adds the case of the primary metric.
 func (suite *junitSuite) addVerdict(e *Evaluation) error {
-	summary, err := e.ReadSummary()
+	summary, err := ReadSummary(e)
 	if err != nil {
 		return err
 	}
@@ -106,7 +108,7 @@ func (suite *junitSuite) add(e *Evaluation, i *Item) {
 	found := reportItem(e, i, false)
 	switch {
 	case i.Status == ItemSkipped:
-		one.Skipped = &junitMessage{Message: text(i.Reason)}
+		one.Skipped = &junitMessage{Message: optional.Value(i.Reason)}
 		suite.Skipped++
 	case i.Status == ItemPending:
 		one.Skipped = &junitMessage{Message: "not done"}
@@ -118,8 +120,8 @@ func (suite *junitSuite) add(e *Evaluation, i *Item) {
 		one.Error = &junitMessage{Message: string(i.Status), Text: "A: " + found.Outputs[sideA] + "\nB: " + found.Outputs[sideB]}
 		suite.Errors++
 	case e.Kind == EvalRun:
-		if failed := i.failed(text(e.PrimaryMetric)); failed != "" {
-			one.Failure = &junitMessage{Message: failed, Text: i.dissent()}
+		if failed := failedOutputs(i, optional.Value(e.PrimaryMetric)); failed != "" {
+			one.Failure = &junitMessage{Message: failed, Text: dissent(i)}
 			suite.Failures++
 		}
 	case found.Difference != nil:
@@ -129,8 +131,8 @@ func (suite *junitSuite) add(e *Evaluation, i *Item) {
 	suite.Cases = append(suite.Cases, one)
 }
 
-// failed says that an output of the item does not pass by a metric, empty if none of them fails.
-func (i *Item) failed(metric string) string {
+// failedOutputs says that an output of the item does not pass by a metric, empty if none of them fails.
+func failedOutputs(i *Item, metric string) string {
 	failed, judged := 0, 0
 	for o := range i.Outputs {
 		scores, err := i.Outputs[o].ReadScores()

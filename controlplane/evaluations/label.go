@@ -9,6 +9,8 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
+	"github.com/looptrace/looptrace/controlplane/work"
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"
@@ -34,7 +36,7 @@ type Label struct {
 }
 
 // addItemLabels adds the labels on outputs of items that were given on the scales of the panels.
-func (s *Service) addItemLabels(ctx context.Context, e *Evaluation, numbers []int32, place map[int32]*Item) error {
+func (s *Service) addItemLabels(ctx context.Context, e *Evaluation, numbers []int32, byNumber map[int32]*Item) error {
 	panels, names, err := e.labelledPanels()
 	if err != nil || len(panels) == 0 {
 		return err
@@ -49,7 +51,7 @@ func (s *Service) addItemLabels(ctx context.Context, e *Evaluation, numbers []in
 	}
 	for i := range found {
 		found[i].rate(panels[found[i].Score])
-		item := place[found[i].Number]
+		item := byNumber[found[i].Number]
 		item.Labels = append(item.Labels, found[i])
 	}
 	return nil
@@ -80,8 +82,8 @@ func (l *Label) rate(p *readyPanel) {
 	l.Numeric = len(p.scale.Labels) == 0
 }
 
-// LabelPlace names an output and the panel that it is labelled for.
-type LabelPlace struct {
+// LabelTarget names an output and the panel that it is labelled for.
+type LabelTarget struct {
 	// Kind and Evaluation are those of the evaluation that has the output.
 	Kind       Type
 	Evaluation uuid.UUID
@@ -93,7 +95,7 @@ type LabelPlace struct {
 
 // NewLabel is a label to put.
 type NewLabel struct {
-	LabelPlace
+	LabelTarget
 	// Value is a number or a label of the scale, as JSON.
 	Value []byte
 	Note  string
@@ -105,7 +107,7 @@ func (s *Service) PutLabel(ctx context.Context, grant access.Grant, n *NewLabel)
 	if utf8text.Storable(n.Note) != n.Note {
 		return label, problem.InvalidField("body.note", "has characters that cannot be stored")
 	}
-	ready, args, err := s.labelOf(ctx, grant, "body", &n.LabelPlace)
+	ready, args, err := s.labelOf(ctx, grant, "body", &n.LabelTarget)
 	if err != nil {
 		return label, err
 	}
@@ -113,7 +115,7 @@ func (s *Service) PutLabel(ctx context.Context, grant access.Grant, n *NewLabel)
 	if err != nil {
 		return label, problem.InvalidField("body.value", "is not on the scale of the panel: "+err.Error())
 	}
-	label.Value, label.Label = value, orNull(text)
+	label.Value, label.Label = value, optional.NonZero(text)
 	args["user"], args["key_name"], args["value"], args["label"], args["note"], args["now"] = grant.CreatedBy(), grant.CreatedByKey(), value, label.Label, n.Note, label.CreatedAt
 	label.rate(ready)
 	err = s.changeLabel(ctx, args, func(ctx context.Context, tx postgres.DB) error {
@@ -124,7 +126,7 @@ func (s *Service) PutLabel(ctx context.Context, grant access.Grant, n *NewLabel)
 }
 
 // DeleteLabel removes the caller's label of an output, if there is one.
-func (s *Service) DeleteLabel(ctx context.Context, grant access.Grant, at *LabelPlace) error {
+func (s *Service) DeleteLabel(ctx context.Context, grant access.Grant, at *LabelTarget) error {
 	_, args, err := s.labelOf(ctx, grant, "query", at)
 	if err != nil {
 		return err
@@ -136,7 +138,7 @@ func (s *Service) DeleteLabel(ctx context.Context, grant access.Grant, at *Label
 }
 
 // labelOf finds an output that is labelled. location is that of its parameters in the request.
-func (s *Service) labelOf(ctx context.Context, grant access.Grant, location string, at *LabelPlace) (*readyPanel, pgx.NamedArgs, error) {
+func (s *Service) labelOf(ctx context.Context, grant access.Grant, location string, at *LabelTarget) (*readyPanel, pgx.NamedArgs, error) {
 	e, err := s.Get(ctx, grant, at.Kind, at.Evaluation)
 	if err != nil {
 		return nil, nil, err
@@ -155,7 +157,7 @@ func (s *Service) labelOf(ctx context.Context, grant access.Grant, location stri
 	if len(found) == 0 {
 		return nil, nil, problem.Missing()
 	}
-	author := "key:" + text(grant.CreatedByKey())
+	author := "key:" + optional.Value(grant.CreatedByKey())
 	if user := grant.CreatedBy(); user != nil {
 		author = "user:" + user.String()
 	}
@@ -163,4 +165,47 @@ func (s *Service) labelOf(ctx context.Context, grant access.Grant, location stri
 		"project": e.ProjectID, "dataset": e.DatasetID, "item": at.Item, "score": at.Panel, "item_hash": found[0].ItemHash, "output_hash": found[0].OutputHash, "author": author,
 		"scale": panels[at.Panel].scaleText(),
 	}, nil
+}
+
+// SummaryJob summarizes an evaluation again because labels changed.
+type SummaryJob struct {
+	EvaluationID uuid.UUID `json:"evaluation_id"`
+}
+
+// Kind is that of the jobs.
+func (SummaryJob) Kind() string { return "evaluation_summary" }
+
+// Queue is the queue of the job.
+func (SummaryJob) Queue() string { return work.Summaries }
+
+// changeLabel changes a label, and adds a job for each evaluation of the dataset that has its output and its panel, unless one waits.
+//
+// The lock on the evaluations makes sure that no label is lost: a job that was seen waiting locks its evaluation before it reads labels,
+// which is after the commit.
+func (s *Service) changeLabel(ctx context.Context, args pgx.NamedArgs, change func(context.Context, postgres.DB) error) error {
+	return s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
+		type labelled struct{ ID, ProjectID uuid.UUID }
+		found, err := postgres.Many[labelled](ctx, tx, "lock labelled evaluations", args)
+		if err != nil {
+			return err
+		}
+		if err := change(ctx, tx); err != nil {
+			return err
+		}
+		ids := make([]uuid.UUID, len(found))
+		for i := range found {
+			ids[i] = found[i].ID
+		}
+		// A statement of its own, which sees what became of jobs while the one before waited.
+		lacking, err := postgres.Many[labelled](ctx, tx, "list evaluations to summarize again", pgx.NamedArgs{"ids": ids, "job": SummaryJob{}.Kind()})
+		if err != nil {
+			return err
+		}
+		for _, one := range lacking {
+			if _, err := s.jobs.Add(ctx, tx.PGX(), one.ProjectID, SummaryJob{one.ID}); err != nil {
+				return err //nolint:wrapcheck // it says what it does
+			}
+		}
+		return nil
+	})
 }

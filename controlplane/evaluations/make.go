@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -13,6 +14,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/stats"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
@@ -62,30 +65,32 @@ type row struct {
 // make makes the outputs that are missing, in parts: after the first items it estimates the cost anew, and where it may stop early it
 // tests after some parts of the items. It returns the part of the items that decided, nil if none did.
 func (a *attempt) make(ctx context.Context) (*float64, error) {
-	after := int32(0)
-	for _, part := range a.parts() {
-		if err := a.makePart(ctx, after, part.last); err != nil {
+	after := min(int32(a.e.ItemCount), PilotItems)
+	if err := a.makePart(ctx, 0, after); err != nil || a.stopped() {
+		return nil, err
+	}
+	if err := a.reestimate(ctx, after); err != nil {
+		return nil, err
+	}
+	for _, part := range Parts(&a.e, &a.config) {
+		if err := a.makePart(ctx, after, part.Last); err != nil || a.stopped() {
 			return nil, err
 		}
-		if a.stopped() {
-			return nil, nil
-		}
-		switch {
-		case part.pilot:
-			if err := a.reestimate(ctx, part.last); err != nil {
+		if part.Share < 1 {
+			r, err := a.results.Measure(ctx, &a.e, &a.config, a.panels, part.Last)
+			if err != nil {
 				return nil, err
 			}
-		case a.config.StopEarly && part.share < 1:
-			decided, err := a.decided(ctx, part.last)
+			decided, err := r.Decided(part.Last)
 			if err != nil {
 				return nil, err
 			}
 			if decided {
 				a.stopping.set(StopDecided, nil)
-				return &part.share, nil
+				return &part.Share, nil
 			}
 		}
-		after = part.last
+		after = part.Last
 	}
 	return nil, nil
 }
@@ -99,27 +104,40 @@ func (a *attempt) stopped() bool {
 	}
 }
 
-// part is the items up to a number.
-type part struct {
-	last  int32
-	share float64 // of the items
-	pilot bool
-}
-
-func (a *attempt) parts() []part {
-	items := int32(a.e.ItemCount)
-	list := []part{{last: min(items, pilotItems), pilot: true}}
-	for _, share := range looks {
-		if last := int32(share * float64(items)); a.config.StopEarly && last > pilotItems {
-			list = append(list, part{last: last, share: share})
-		}
+// reestimate estimates the cost from what the first items cost. With judges the estimate from tokens stays, which has their votes.
+func (a *attempt) reestimate(ctx context.Context, last int32) error {
+	if len(a.panels) > 0 {
+		return nil
 	}
-	return append(list, part{last: items, share: 1})
+	r, err := a.results.Measure(ctx, &a.e, &a.config, a.panels, last)
+	if err != nil {
+		return err
+	}
+	estimate, err := a.e.ReadEstimate()
+	if err != nil {
+		return err
+	}
+	items := float64(a.e.ItemCount - a.e.SkippedItemCount)
+	low, high := 0.0, 0.0
+	for side := range a.config.Sides {
+		if a.renderers[side] == nil {
+			continue
+		}
+		found := stats.MeanInterval(slices.Concat(r.Values(side, metricCost)...), level)
+		if found.CI == nil { // unknown, or too few: the estimate from tokens stays
+			return nil
+		}
+		outputs := items * float64(a.config.Sides[side].Repeats)
+		low, high = low+max(0, found.CI[0])*outputs, high+found.CI[1]*outputs
+	}
+	estimate.Low, estimate.High, estimate.Basis = new(providers.MoneyOf(low)), new(providers.MoneyOf(high)), BasisPilot
+	text, err := json.Marshal(estimate)
+	if err != nil {
+		return fmt.Errorf("encode the estimate: %w", err)
+	}
+	_, err = a.db.Exec(ctx, "keep estimate", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "estimate": string(text)})
+	return err
 }
-
-// looks are the parts of the items after which an evaluation may stop early. The first p value that may stop it is above the least that a
-// permutation test has, 1/10000: after a quarter of the items it would be 0.000015.
-var looks = []float64{0.4, 0.6, 0.8}
 
 // makePart makes the outputs and votes that are missing of the items with numbers after one and up to another.
 func (a *attempt) makePart(ctx context.Context, after, last int32) error {
@@ -180,7 +198,7 @@ func doTasks[T, R any](ctx context.Context, a *attempt, tasks <-chan T, rows cha
 			made, err = do(ctx, t)
 			return err
 		})
-		if errors.Is(err, work.ErrLeaves) { // it waited for a place at its provider
+		if errors.Is(err, work.ErrLeaves) { // it waited for a slot at its provider
 			continue
 		}
 		if err != nil {
@@ -309,7 +327,7 @@ func (a *attempt) itemsAt(ctx context.Context, ordinals []int64) (map[int64]*dat
 	return found, nil
 }
 
-// storeOutputs stores outputs, and settles their items.
+// storeOutputs stores outputs, and decides what became of their items.
 func (a *attempt) storeOutputs(ctx context.Context, batch []row) error {
 	text, err := json.Marshal(batch)
 	if err != nil {
@@ -327,8 +345,7 @@ func (a *attempt) storeOutputs(ctx context.Context, batch []row) error {
 		if err != nil {
 			return err
 		}
-		_, err = tx.Exec(ctx, "settle items", pgx.NamedArgs{"id": a.e.ID, "numbers": numbers, "each": a.config.repeats(), "primary": a.e.PrimaryMetric, "judged": len(a.panels) > 0})
-		return err
+		return a.evaluations.CompleteItems(ctx, tx.PGX(), &a.e, numbers, a.config.repeats(), len(a.panels) > 0)
 	})
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/jsontext"
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
@@ -74,7 +75,7 @@ func (a *attempt) output(ctx context.Context, t task) (*row, error) {
 	}
 	a.stopping.note(t.side, nil)
 	made.fill(done)
-	_, err = a.grade(context.WithoutCancel(ctx), &made, t.item, grading{}) // the answer is paid
+	_, err = made.grade(context.WithoutCancel(ctx), a.graders, t.item, grading{}) // the answer is paid
 	return &made, err
 }
 
@@ -95,20 +96,13 @@ func (r *row) fill(done *completions.Completion) {
 	if output := outputOf(done); output != nil {
 		r.Output = new(string(output))
 	}
-	r.Model, r.Fingerprint, r.FinishReason = said(done.Last.Model), said(done.Last.Fingerprint), said(done.Last.FinishReason)
+	r.Model, r.Fingerprint, r.FinishReason = optional.NonZero(utf8text.Storable(done.Last.Model)), optional.NonZero(utf8text.Storable(done.Last.Fingerprint)), optional.NonZero(utf8text.Storable(done.Last.FinishReason))
 	r.DurationMS = new(float64(done.Duration) / float64(time.Millisecond))
 	u := done.Usage
 	r.Input, r.OutputTokens, r.CacheRead, r.CacheWrite, r.Reasoning = u.Input, u.Output, u.CacheRead, u.CacheWrite, u.Reasoning
 	if done.Cost != nil {
 		r.Cost = new(int64(*done.Cost))
 	}
-}
-
-func said(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return new(utf8text.Storable(text))
 }
 
 // outputOf returns the value that follows the response format, else the text of the message, else nothing.
@@ -151,14 +145,14 @@ func (d *deadline) passed() bool {
 }
 
 // grade grades an output. It reports whether scores were left out.
-func (a *attempt) grade(ctx context.Context, made *row, item *datasets.Item, g grading) (left bool, err error) {
-	sample, err := made.sample(item)
+func (r *row) grade(ctx context.Context, graders []*grader.Grader, item *datasets.Item, g grading) (left bool, err error) {
+	sample, err := r.sample(item)
 	if err != nil {
 		return false, err
 	}
 	sample.ToolCalls = g.calls
 	scores := append([]Score{}, g.scores...)
-	for _, one := range a.graders {
+	for _, one := range graders {
 		if slices.ContainsFunc(g.scores, func(s Score) bool { return s.Name == one.Name() }) {
 			continue
 		}
@@ -180,7 +174,7 @@ func (a *attempt) grade(ctx context.Context, made *row, item *datasets.Item, g g
 	if err != nil {
 		return false, fmt.Errorf("encode scores: %w", err)
 	}
-	made.Scores = string(text)
+	r.Scores = string(text)
 	return left, nil
 }
 
@@ -188,7 +182,7 @@ func (a *attempt) grade(ctx context.Context, made *row, item *datasets.Item, g g
 func (r *row) sample(item *datasets.Item) (*grader.Sample, error) {
 	sample := &grader.Sample{
 		Input: json.RawMessage(item.Input), ReferenceOutput: json.RawMessage(item.ReferenceOutput), InputTokens: r.Input, OutputTokens: r.OutputTokens,
-		FinishReason: text(r.FinishReason),
+		FinishReason: optional.Value(r.FinishReason),
 	}
 	if r.Message != nil {
 		sample.Message = json.RawMessage(*r.Message)

@@ -5,67 +5,68 @@ import (
 	"fmt"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
+	"github.com/looptrace/looptrace/internal/optional"
 )
 
 // addValue adds a value of a metric to an output.
-func (r *results) addValue(place outputPlace, metric string, value float64) {
-	item := &r.items[place.number-1]
-	at, ok := r.placed(metric)
+func (r *results) addValue(output outputKey, metric string, value float64) {
+	item := &r.items[output.number-1]
+	at, ok := r.newIndex(metric)
 	if !ok {
-		r.reasons[ReasonCount{Side: &SideNames[place.side], Code: "score_ignored: too many names"}]++
+		r.reasons[ReasonCount{Side: &SideNames[output.side], Code: "score_ignored: too many names"}]++
 		return
 	}
 	r.valued[metric] = true
-	for len(item.values[place.side]) <= at {
-		item.values[place.side] = append(item.values[place.side], nil)
+	for len(item.values[output.side]) <= at {
+		item.values[output.side] = append(item.values[output.side], nil)
 	}
-	item.values[place.side][at] = append(item.values[place.side][at], value)
+	item.values[output.side][at] = append(item.values[output.side][at], value)
 }
 
-// placed returns the place of a metric in values, which is new if need be. It returns false if there are too many.
-func (r *results) placed(name string) (int, bool) {
-	place, ok := r.places[name]
-	if !ok && len(r.places) < maxMetrics {
-		place, ok = len(r.places), true
-		r.places[name] = place
+// newIndex returns the index of a metric in values, which is new if need be. It returns false if there are too many.
+func (r *results) newIndex(name string) (int, bool) {
+	index, ok := r.indexes[name]
+	if !ok && len(r.indexes) < maxMetrics {
+		index, ok = len(r.indexes), true
+		r.indexes[name] = index
 	}
-	return place, ok
+	return index, ok
 }
 
 // codeNotApplicable is why a grader has no value that did not fail.
 const codeNotApplicable = "grader_not_applicable"
 
 // addScore adds a score to an output. The code is why it has no value, if it did not fail.
-func (r *results) addScore(place outputPlace, score *Score, code string) {
-	item, side := &r.items[place.number-1], &SideNames[place.side]
-	r.placed(score.Name) // a grader that failed everywhere is a metric, too
+func (r *results) addScore(output outputKey, score *Score, code string) {
+	item, side := &r.items[output.number-1], &SideNames[output.side]
+	r.newIndex(score.Name) // a grader that failed everywhere is a metric, too
 	switch {
 	case score.Value != nil:
-		r.addValue(place, score.Name, *score.Value)
+		r.addValue(output, score.Name, *score.Value)
 	case score.Error != "":
-		if place.side == sideA {
+		if output.side == sideA {
 			item.graderFailed(score.Name)
 		}
 		r.reasons[ReasonCount{Side: side, Code: "grader_failed: " + score.Name}]++
 	case score.Label != "":
-		item.name(place.side, score.Name)
+		item.name(output.side, score.Name)
 	default:
 		r.reasons[ReasonCount{Side: side, Code: code + ": " + score.Name}]++
 	}
-	if score.Pass != nil && place.side == sideA {
+	if score.Pass != nil && output.side == sideA {
 		item.judge(score.Name, *score.Pass)
 	}
 }
 
 // storedScores are those by panels whose aggregate was removed, by the names of the panels: they are not made again.
-type storedScores map[string]map[outputPlace]panel.OutputScore
+type storedScores map[string]map[outputKey]panel.OutputScore
 
-// storedScores has the panels, without scores yet.
-func (c *Config) storedScores() storedScores {
+// storedScoresOf has the panels, without scores yet.
+func storedScoresOf(c *Config) storedScores {
 	stored := storedScores{}
 	for i := range c.Panels {
 		if p := &c.Panels[i]; p.Aggregate.Removed() {
-			stored[p.Name] = map[outputPlace]panel.OutputScore{}
+			stored[p.Name] = map[outputKey]panel.OutputScore{}
 		}
 	}
 	return stored
@@ -75,15 +76,15 @@ func (c *Config) storedScores() storedScores {
 func (r *results) add(row *resultRow) error {
 	item, side := &r.items[row.Number-1], row.Side
 	name := &SideNames[side]
-	place := outputPlace{row.Number, row.Side, row.Repeat}
+	output := outputKey{row.Number, row.Side, row.Repeat}
 	if len(r.own) > 0 {
 		fact := outputFact{there: true, ok: row.Status == OutputOK}
 		if row.Length != nil {
 			fact.length = float64(*row.Length)
 		}
-		r.facts[place] = fact
+		r.facts[output] = fact
 	}
-	absent := row.Status != OutputOK && (text(row.ErrorCode) == codeNoResult || text(row.ErrorCode) == codeItemChanged)
+	absent := row.Status != OutputOK && (optional.Value(row.ErrorCode) == codeNoResult || optional.Value(row.ErrorCode) == codeItemChanged)
 	switch {
 	case absent:
 		item.absent[side]++
@@ -92,12 +93,12 @@ func (r *results) add(row *resultRow) error {
 	}
 	if row.Status != OutputOK {
 		r.accounting.OutputsFailed++
-		r.reasons[ReasonCount{Side: name, Code: text(row.ErrorCode)}]++
+		r.reasons[ReasonCount{Side: name, Code: optional.Value(row.ErrorCode)}]++
 	} else {
 		item.ok[side]++
 		r.accounting.Outputs++
 		if row.Model != nil {
-			r.models[modelKey{*name, *row.Model, text(row.Fingerprint)}]++
+			r.models[modelKey{*name, *row.Model, optional.Value(row.Fingerprint)}]++
 		}
 		if row.InputTokens != nil && row.CacheReadTokens != nil {
 			r.input[side].all += *row.InputTokens
@@ -110,7 +111,7 @@ func (r *results) add(row *resultRow) error {
 	}
 	for i := range scores {
 		if !r.own[scores[i].Name] {
-			r.addScore(place, &scores[i], codeNotApplicable)
+			r.addScore(output, &scores[i], codeNotApplicable)
 			continue
 		}
 		if stored := r.stored[scores[i].Name]; stored != nil {
@@ -118,7 +119,7 @@ func (r *results) add(row *resultRow) error {
 			if err := json.Unmarshal(scores[i].Evidence, &score); err != nil {
 				return fmt.Errorf("read the score of panel %s of output %d: %w", scores[i].Name, row.Number, err)
 			}
-			stored[place] = score
+			stored[output] = score
 		}
 	}
 	switch {
@@ -136,12 +137,12 @@ func (r *results) add(row *resultRow) error {
 		switch {
 		case absent:
 		case m.kind == KindFailures && row.Status == OutputOK && !row.RunFailed:
-			r.addValue(place, m.name, 0)
+			r.addValue(output, m.name, 0)
 		case m.kind == KindFailures:
-			r.addValue(place, m.name, 1)
+			r.addValue(output, m.name, 1)
 		case row.Status == OutputOK:
 			if value := m.of(row); value != nil {
-				r.addValue(place, m.name, *value)
+				r.addValue(output, m.name, *value)
 			}
 		}
 	}

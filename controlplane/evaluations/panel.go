@@ -7,11 +7,11 @@ import (
 	"strings"
 
 	"github.com/looptrace/looptrace/controlplane/completions"
+	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/recording"
-
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -54,6 +54,19 @@ func (p *Panel) all() []*Judge {
 		list = append(list, p.Escalation)
 	}
 	return list
+}
+
+// judgeAt is where a judge is in a panel at a location of the request.
+func (p *Panel) judgeAt(at string, j int) string {
+	if j == len(p.Judges) {
+		return at + ".escalation"
+	}
+	return fmt.Sprintf("%s.judges[%d]", at, j)
+}
+
+// judgePath is where a judge is in the panel i of a list at a location of the request.
+func (p *Panel) judgePath(location string, i, j int) string {
+	return p.judgeAt(fmt.Sprintf("%s[%d]", location, i), j)
 }
 
 // asked is a judge of a panel that is ready to ask.
@@ -104,10 +117,7 @@ func (c *Config) readPanels(location string, kind Type) ([]readyPanel, error) {
 func (p *Panel) read(at string) (readyPanel, error) {
 	r, names := readyPanel{Panel: p}, map[string]bool{}
 	for i, stored := range p.all() {
-		judgeAt := fmt.Sprintf("%s.judges[%d]", at, i)
-		if i == len(p.Judges) {
-			judgeAt = at + ".escalation"
-		}
+		judgeAt := p.judgeAt(at, i)
 		one, err := stored.ready(judgeAt)
 		if err != nil {
 			return r, err
@@ -140,11 +150,7 @@ func checkPasses(location string, panels []readyPanel) error {
 			if pass := panels[i].judges[j].Definition().Pass; pass == nil || reflect.DeepEqual(pass, first) {
 				continue
 			}
-			at := fmt.Sprintf("%s[%d].judges[%d]", location, i, j)
-			if j == len(panels[i].Judges) {
-				at = fmt.Sprintf("%s[%d].escalation", location, i)
-			}
-			return problem.InvalidField(at+".pass", "differs from that of the first judge, by which the panel passes: give all the same, or leave it out")
+			return problem.InvalidField(panels[i].judgePath(location, i, j)+".pass", "differs from that of the first judge, by which the panel passes: give all the same, or leave it out")
 		}
 	}
 	return nil
@@ -234,4 +240,18 @@ func (a *asked) withoutTrajectory(at string) error {
 	}
 	return problem.InvalidField(at+".prompt", fmt.Sprintf(
 		"needs %s: judges are not shown the messages of an agent. Name its tool_calls instead, or make the variable optional.", strings.Join(names, " and ")))
+}
+
+// try asks about an output that says nothing.
+func (a *asked) try(about *judge.Item) (*judge.Question, error) {
+	said := judge.Output{Text: json.RawMessage(`"…"`), ToolCalls: []judge.ToolCall{}}
+	if a.Definition().Type == judge.TypePreference {
+		return a.AskPreference(about, &said, &said, judge.OrderAB, 0) //nolint:wrapcheck // it is for the client
+	}
+	return a.Ask(about, &said, 0) //nolint:wrapcheck // it is for the client
+}
+
+// judgeItem returns an item as judges see it.
+func judgeItem(item *datasets.Item) *judge.Item {
+	return &judge.Item{Input: json.RawMessage(item.Input), ReferenceOutput: json.RawMessage(item.ReferenceOutput), Metadata: json.RawMessage(item.Metadata)}
 }

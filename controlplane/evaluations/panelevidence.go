@@ -9,34 +9,33 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
-
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
-// addLabels adds the labels of people on outputs that were given on the scale of the panel, the number of others, and where these are outputs of an eval-run, what its panel of the same name and
-// scale said of them.
-func (a *attempt) addLabels(ctx context.Context, p int, in *panel.Input, places []outputPlace) error {
-	ready := &a.panels[p]
+// addLabels adds the labels of people on outputs that were given on the scale of the panel, the number of others, and where these are
+// outputs of an eval-run, what its panel of the same name and scale said of them.
+func (s *Reader) addLabels(ctx context.Context, r *results, p int, in *panel.Input, outputs []outputKey) error {
+	ready := &r.judged[p]
 	if ready.Kind == judge.TypePreference {
 		return nil
 	}
-	args := pgx.NamedArgs{"project": a.e.ProjectID, "id": a.e.ID, "score": ready.Name, "scale": ready.scaleText()}
-	others, err := postgres.One[struct{ Labels int }](ctx, a.db, "count labels on other scales", args)
+	args := pgx.NamedArgs{"project": r.e.ProjectID, "id": r.e.ID, "score": ready.Name, "scale": ready.scaleText()}
+	others, err := postgres.One[struct{ Labels int }](ctx, s.db, "count labels on other scales", args)
 	if err != nil {
 		return err
 	}
 	in.OtherLabels = others.Labels
-	found, err := postgres.Many[storedLabel](ctx, a.db, "list labels for statistics", args)
+	found, err := postgres.Many[storedLabel](ctx, s.db, "list labels for statistics", args)
 	if err != nil || len(found) == 0 {
 		return err
 	}
-	at, people := map[outputPlace]int{}, map[string]int{}
-	for i, place := range places {
-		at[place] = i
+	at, people := map[outputKey]int{}, map[string]int{}
+	for i, output := range outputs {
+		at[output] = i
 	}
 	numbers := map[int32]bool{}
 	for _, f := range found {
-		output, ok := at[f.place()]
+		output, ok := at[f.output()]
 		if !ok { // after the last item that is read
 			continue
 		}
@@ -46,17 +45,17 @@ func (a *attempt) addLabels(ctx context.Context, p int, in *panel.Input, places 
 		in.Labels = append(in.Labels, panel.Label{Output: output, Person: people[f.Author], Value: ready.value(f.Value)})
 		numbers[f.Number] = true
 	}
-	source := a.config.Sides[sideA].EvalRunID
-	if a.e.Kind != EvalRun || source == nil {
+	source := r.config.Sides[sideA].EvalRunID
+	if r.e.Kind != EvalRun || source == nil {
 		return nil
 	}
 	before, err := postgres.Many[struct {
 		Number int32
 		Repeat int
 		Value  *float64
-	}](ctx, a.db, "list scores before", pgx.NamedArgs{"id": a.e.ID, "source": source, "score": ready.Name, "scale": ready.scaleText(), "numbers": slices.Collect(maps.Keys(numbers))})
+	}](ctx, s.db, "list scores before", pgx.NamedArgs{"id": r.e.ID, "source": source, "score": ready.Name, "scale": ready.scaleText(), "numbers": slices.Collect(maps.Keys(numbers))})
 	for _, b := range before {
-		if output, ok := at[outputPlace{b.Number, sideA, b.Repeat}]; ok && b.Value != nil {
+		if output, ok := at[outputKey{b.Number, sideA, b.Repeat}]; ok && b.Value != nil {
 			in.Before = append(in.Before, panel.Earlier{Output: output, Value: *b.Value})
 		}
 	}
@@ -71,4 +70,4 @@ type storedLabel struct {
 	Value        float64
 }
 
-func (l *storedLabel) place() outputPlace { return outputPlace{l.Number, l.Side, l.Repeat} }
+func (l *storedLabel) output() outputKey { return outputKey{l.Number, l.Side, l.Repeat} }

@@ -3,6 +3,7 @@ package evaluations
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
@@ -47,7 +48,7 @@ func (p *readyPanel) input(seed uint64) *panel.Input {
 	return in
 }
 
-// passing returns what passes, by the first judge: the lowest number, or place of a label, or the places of labels.
+// passing returns what passes, by the first judge: the lowest number, or index of a label, or the indexes of labels.
 func (p *readyPanel) passing() (*float64, []int) {
 	d := p.judges[0].Definition()
 	switch pass := d.Pass; {
@@ -58,11 +59,11 @@ func (p *readyPanel) passing() (*float64, []int) {
 	case pass.Label != "":
 		return new(float64(slices.Index(d.Scale.Labels, pass.Label))), nil
 	default:
-		places := make([]int, len(pass.Labels))
+		indexes := make([]int, len(pass.Labels))
 		for i, label := range pass.Labels {
-			places[i] = slices.Index(d.Scale.Labels, label)
+			indexes[i] = slices.Index(d.Scale.Labels, label)
 		}
-		return nil, places
+		return nil, indexes
 	}
 }
 
@@ -86,17 +87,16 @@ func (p *readyPanel) scaleText() string {
 	return string(text)
 }
 
-// fill fills in what is stored of a vote.
-func (p *readyPanel) fill(cast *panel.Vote, v *voteFact) {
-	cast.Status, cast.Cached = statuses[v.Status], v.Cached
-	if v.Value != nil {
-		cast.Value = p.value(*v.Value)
-	}
-	if v.CostNanousd != nil {
-		cast.Cost = float64(*v.CostNanousd) / 1e9
-	}
-	if v.DurationMS != nil {
-		cast.Duration = *v.DurationMS
+// Vote returns a vote of a judge as a panel takes it, before anything is known of it but a status.
+func (p *readyPanel) Vote(j, vote int, swapped bool, status panel.Status) panel.Vote {
+	return panel.Vote{Judge: int32(j), Repeat: int16(vote), Order: p.order(swapped), Status: status, Cost: math.NaN(), Duration: math.NaN()}
+}
+
+// SetVote fills in what a judge said.
+func (p *readyPanel) SetVote(cast *panel.Vote, status judge.Status, value *float64) {
+	cast.Status = statuses[status]
+	if value != nil {
+		cast.Value = p.value(*value)
 	}
 }
 

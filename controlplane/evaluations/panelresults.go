@@ -14,6 +14,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 	"github.com/looptrace/looptrace/controlplane/stats"
+	"github.com/looptrace/looptrace/internal/optional"
 )
 
 // PanelSummary is what the votes of a panel say.
@@ -27,8 +28,8 @@ type panelScore struct {
 	Scores []Score `json:"scores"`
 }
 
-// outputPlace says which output it is.
-type outputPlace struct {
+// outputKey says which output it is.
+type outputKey struct {
 	number       int32
 	side, repeat int
 }
@@ -53,57 +54,60 @@ type voteFact struct {
 }
 
 // addPanels adds the scores of panels to the results.
-func (a *attempt) addPanels(ctx context.Context, r *results, last int32) error {
-	if len(a.panels) == 0 {
+func (s *Reader) addPanels(ctx context.Context, r *results, last int32) error {
+	if len(r.judged) == 0 {
 		return nil
 	}
-	votes, err := a.readVotes(ctx, last)
+	votes, err := s.readVotes(ctx, r.e, last)
 	if err != nil {
 		return err
 	}
-	stops, err := a.readStops(ctx)
+	stops, err := s.readStops(ctx, r.e)
 	if err != nil {
 		return err
 	}
-	scores := map[outputPlace]*panelScore{}
-	for p := range a.panels {
-		ready := &a.panels[p]
-		in, places := a.panelInput(r, p, votes, stops, last)
-		if err := a.addLabels(ctx, p, in, places); err != nil {
+	scores := map[outputKey]*panelScore{}
+	for p := range r.judged {
+		ready := &r.judged[p]
+		in, outputs := r.panelInput(p, votes, stops, last)
+		if err := s.addLabels(ctx, r, p, in, outputs); err != nil {
 			return err
 		}
-		if a.e.Kind == EvalRun {
-			in.Drawn = r.drawn(a.e.DatasetID)
+		if r.e.Kind == EvalRun {
+			in.Drawn = r.drawn()
 		}
 		stored, isStored := r.stored[ready.Name]
 		if isStored {
-			for _, place := range places {
-				in.Stored = append(in.Stored, stored[place])
+			for _, output := range outputs {
+				in.Stored = append(in.Stored, stored[output])
 			}
 		}
-		summary, outputs, err := panel.Measure(*in)
+		summary, scored, err := panel.Measure(*in)
 		if err != nil {
 			return fmt.Errorf("measure a panel: %w", err)
 		}
-		waiting := ready.waiting(in)
-		for i, place := range places {
-			r.items[place.number-1].addPeople(place.side, ready.Name, outputs[i].People)
-			if outputs[i].Reason == panel.TooFewVotes && waiting[i] {
+		waiting := waiting(in)
+		for i, output := range outputs {
+			r.items[output.number-1].addPeople(output.side, ready.Name, scored[i].People)
+			if scored[i].Reason == panel.TooFewVotes && waiting[i] {
 				continue // that is not known yet
 			}
-			for _, s := range ready.scoresOf(place, &outputs[i]) {
-				r.addScore(s.place, &s.Score, cmp.Or(noScoreCodes[outputs[i].Reason], codeNotApplicable))
+			for _, s := range placedScores(ready, output, &scored[i]) {
+				r.addScore(s.output, &s.Score, cmp.Or(NoScoreCode(scored[i].Reason), codeNotApplicable))
 				if isStored {
 					continue
 				}
-				if scores[s.place] == nil {
-					scores[s.place] = &panelScore{Number: s.place.number, Side: s.place.side, Repeat: s.place.repeat}
+				if scores[s.output] == nil {
+					scores[s.output] = &panelScore{Number: s.output.number, Side: s.output.side, Repeat: s.output.repeat}
 				}
-				scores[s.place].Scores = append(scores[s.place].Scores, s.Score)
+				scores[s.output].Scores = append(scores[s.output].Scores, s.Score)
 			}
 		}
 		r.panels = append(r.panels, *summary)
-		r.accounting.countVotes(&summary.Votes)
+		if r.accounting.Votes == nil {
+			r.accounting.Votes = &VoteCounts{}
+		}
+		r.accounting.Votes.Add(summary.Votes)
 	}
 	for _, s := range scores {
 		r.panelScores = append(r.panelScores, *s)
@@ -114,11 +118,11 @@ func (a *attempt) addPanels(ctx context.Context, r *results, last int32) error {
 	return nil
 }
 
-// waiting returns the outputs on which a judge has yet to vote.
-func (p *readyPanel) waiting(in *panel.Input) map[int]bool {
+// waiting returns the outputs on which a judge has yet to vote that is no escalation.
+func waiting(in *panel.Input) map[int]bool {
 	found := map[int]bool{}
 	for _, v := range in.Votes {
-		if v.Status == panel.Pending && int(v.Judge) < len(p.Judges) {
+		if v.Status == panel.Pending && !in.Judges[v.Judge].Escalation {
 			found[int(v.Output)] = true
 		}
 	}
@@ -126,10 +130,10 @@ func (p *readyPanel) waiting(in *panel.Input) map[int]bool {
 }
 
 // readVotes reads the votes on the items up to a number, and those on canaries.
-func (a *attempt) readVotes(ctx context.Context, last int32) (map[voteKey]*voteFact, error) {
+func (s *Reader) readVotes(ctx context.Context, e *Evaluation, last int32) (map[voteKey]*voteFact, error) {
 	votes := map[voteKey]*voteFact{}
-	err := a.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
-		rows, err := tx.Query(ctx, a.db.Statement("read votes"), pgx.NamedArgs{"id": a.e.ID, "last": last})
+	err := s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
+		rows, err := tx.Query(ctx, s.db.Statement("read votes"), pgx.NamedArgs{"id": e.ID, "last": last})
 		if err != nil {
 			return err //nolint:wrapcheck // below
 		}
@@ -145,46 +149,46 @@ func (a *attempt) readVotes(ctx context.Context, last int32) (map[voteKey]*voteF
 	return votes, nil
 }
 
-// panelInput returns the votes of a panel on every output that was to be made, with the places of these outputs. That of a preference is
+// panelInput returns the votes of a panel on every output that was to be made, with these outputs. That of a preference is
 // side a.
-func (a *attempt) panelInput(
-	r *results, p int, votes map[voteKey]*voteFact, stops map[judgePlace]*panel.Stopped, last int32,
-) (*panel.Input, []outputPlace) {
-	ready := &a.panels[p]
-	in := ready.input(uint64(a.e.Seed))
+func (r *results) panelInput(
+	p int, votes map[voteKey]*voteFact, stops map[judgeKey]*panel.Stopped, last int32,
+) (*panel.Input, []outputKey) {
+	ready := &r.judged[p]
+	in := ready.input(uint64(r.e.Seed))
 	for j := range ready.judges {
-		in.Judges[j].Canary, in.Judges[j].Stopped = canaryOf(&ready.judges[j], a.e.Seed, votes[canaryKey(p, j)]), stops[judgePlace{p, j}]
+		in.Judges[j].Canary, in.Judges[j].Stopped = canaryOf(&ready.judges[j], r.e.Seed, votes[canaryKey(p, j)]), stops[judgeKey{p, j}]
 	}
-	var places []outputPlace
+	var outputs []outputKey
 	for number := int32(1); number <= last; number++ {
-		for side := range a.config.Sides {
-			for repeat := 1; repeat <= a.config.Sides[side].Repeats; repeat++ {
+		for side := range r.config.Sides {
+			for repeat := 1; repeat <= r.config.Sides[side].Repeats; repeat++ {
 				if ready.Kind == judge.TypePreference && side == sideB {
 					continue
 				}
-				place := outputPlace{number, side, repeat}
-				places = append(places, place)
-				a.addOutput(in, r, p, place, votes)
+				output := outputKey{number, side, repeat}
+				outputs = append(outputs, output)
+				r.addOutput(in, p, output, votes)
 			}
 		}
 	}
-	return in, places
+	return in, outputs
 }
 
 // addOutput adds an output with its votes to the input of a panel.
-func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlace, votes map[voteKey]*voteFact) {
-	ready := &a.panels[p]
-	fact := r.facts[place]
-	out := panel.Output{Item: int(place.number), Group: r.items[place.number-1].group, Length: fact.length}
+func (r *results) addOutput(in *panel.Input, p int, output outputKey, votes map[voteKey]*voteFact) {
+	ready := &r.judged[p]
+	fact := r.facts[output]
+	out := panel.Output{Item: int(output.number), Group: r.items[output.number-1].group, Length: fact.length}
 	missing, there := panel.Pending, fact.ok
 	switch {
-	case fact.there && !fact.ok, r.skipped[place.number]:
+	case fact.there && !fact.ok, r.skipped[output.number]:
 		missing = panel.Skipped
 	case !fact.ok:
 		out.Length = math.NaN()
 	}
 	if ready.Kind == judge.TypePreference {
-		other := r.facts[outputPlace{place.number, sideB, place.repeat}]
+		other := r.facts[outputKey{output.number, sideB, output.repeat}]
 		out.Length, there = other.length-fact.length, fact.ok && other.ok
 		if other.there && !other.ok {
 			missing = panel.Skipped
@@ -200,7 +204,7 @@ func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlac
 		one := &ready.judges[j]
 		absent := missing
 		if j == len(ready.Judges) {
-			r.items[place.number-1].split(ready.Name, in, values)
+			r.items[output.number-1].split(ready.Name, in, values)
 		}
 		if j == len(ready.Judges) && absent == panel.Pending && complete && !in.Splits(values) {
 			absent = panel.Skipped // nobody asks it
@@ -208,13 +212,14 @@ func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlac
 		first, absences := len(in.Votes), 0
 		for vote := 1; vote <= one.repeats; vote++ {
 			for _, swapped := range ready.orders() {
-				cast := panel.Vote{Output: at, Judge: int32(j), Repeat: int16(vote), Order: ready.order(swapped), Status: absent, Cost: math.NaN(), Duration: math.NaN()}
-				if v := votes[voteKey{place.number, place.side, place.repeat, p, j, vote, swapped}]; v != nil {
-					ready.fill(&cast, v)
+				cast := ready.Vote(j, vote, swapped, absent)
+				cast.Output = at
+				if v := votes[voteKey{output.number, output.side, output.repeat, p, j, vote, swapped}]; v != nil {
+					v.fill(ready, &cast)
 				} else {
 					complete = false
 					absences++
-					r.items[place.number-1].unvoted = r.items[place.number-1].unvoted || absent == panel.Pending
+					r.items[output.number-1].unvoted = r.items[output.number-1].unvoted || absent == panel.Pending
 				}
 				in.Votes = append(in.Votes, cast)
 			}
@@ -225,7 +230,7 @@ func (a *attempt) addOutput(in *panel.Input, r *results, p int, place outputPlac
 		}
 	}
 	if ready.Escalation == nil {
-		r.items[place.number-1].split(ready.Name, in, values)
+		r.items[output.number-1].split(ready.Name, in, values)
 	}
 }
 
@@ -255,42 +260,16 @@ func (i *itemResult) split(name string, in *panel.Input, values []float64) {
 	i.splits[name] = max(i.splits[name], apart)
 }
 
-// splits reports whether the judges of a panel have voted on an output, and split.
-func (a *attempt) splits(p int, o *judgedOutput, done map[voteKey]*storedVote) bool {
-	ready := &a.panels[p]
-	in := ready.input(0)
-	var values []float64
-	for j := range ready.regular() {
-		first := len(in.Votes)
-		for vote := 1; vote <= ready.judges[j].repeats; vote++ {
-			for _, swapped := range ready.orders() {
-				v := done[voteKey{o.Number, o.Side, o.Repeat, p, j, vote, swapped}]
-				if v == nil {
-					return false // its panel is not done
-				}
-				cast := panel.Vote{Repeat: int16(vote), Order: ready.order(swapped), Status: statuses[v.Status]}
-				if v.Value != nil {
-					cast.Value = ready.value(*v.Value)
-				}
-				in.Votes = append(in.Votes, cast)
-			}
-		}
-		values = append(values, in.ValueFrom(first))
+// NoScoreCode says why a panel with enough votes has no score, empty if it has one or too few votes.
+func NoScoreCode(reason panel.Reason) string {
+	if reason == panel.Tie {
+		return "judges_tied"
 	}
-	return in.Splits(values)
+	return ""
 }
 
-// noScoreCodes say why a panel with enough votes has no score.
-var noScoreCodes = map[panel.Reason]string{panel.Tie: "judges_tied"}
-
-// placedScore is a score of an output.
-type placedScore struct {
-	place outputPlace
-	Score
-}
-
-// scoresOf returns what a panel says of an output, or of both outputs for a preference.
-func (p *readyPanel) scoresOf(place outputPlace, o *panel.OutputScore) []placedScore {
+// ScoreOf returns what a panel says of an output, of a preference that of side a. It returns nil if no judge was asked.
+func ScoreOf(p *readyPanel, o *panel.OutputScore) *Score {
 	if o.Reason == panel.NotJudged {
 		return nil
 	}
@@ -315,25 +294,30 @@ func (p *readyPanel) scoresOf(place outputPlace, o *panel.OutputScore) []placedS
 	} else if o.Split {
 		s.Reason += " They split."
 	}
-	if p.Kind != judge.TypePreference {
-		return []placedScore{{place, s}}
-	}
-	other := s
-	if s.Value != nil {
+	if p.Kind == judge.TypePreference && s.Value != nil {
 		s.Value = new(1 - *s.Value)
 	}
-	return []placedScore{{place, s}, {outputPlace{place.number, sideB, place.repeat}, other}}
+	return &s
 }
 
-// VoteCounts counts votes by status. Total is the sum of all but Cached.
-type VoteCounts = panel.VoteCounts
+// placedScore is a score of an output.
+type placedScore struct {
+	output outputKey
+	Score
+}
 
-// countVotes adds the votes of a panel.
-func (c *Accounting) countVotes(votes *VoteCounts) {
-	if c.Votes == nil {
-		c.Votes = &VoteCounts{}
+// placedScores returns what a panel says of an output, or of both outputs for a preference.
+func placedScores(p *readyPanel, output outputKey, o *panel.OutputScore) []placedScore {
+	s := ScoreOf(p, o)
+	if s == nil {
+		return nil
 	}
-	c.Votes.Add(*votes)
+	if p.Kind != judge.TypePreference {
+		return []placedScore{{output, *s}}
+	}
+	other := *s
+	other.Value = o.Score
+	return []placedScore{{output, *s}, {outputKey{output.number, sideB, output.repeat}, other}}
 }
 
 // meanOf is the mean of items, whose groups are the units of its interval.
@@ -342,14 +326,14 @@ func meanOf(values []float64, groups []int) stats.Estimate {
 		return stats.SkewedMeanInterval(values, level)
 	}
 	var clusters [][]float64
-	places := map[int]int{}
+	indexes := map[int]int{}
 	for i, group := range groups {
-		place, ok := places[group]
+		index, ok := indexes[group]
 		if !ok || group == 0 {
-			place = len(clusters)
-			clusters, places[group] = append(clusters, nil), place
+			index = len(clusters)
+			clusters, indexes[group] = append(clusters, nil), index
 		}
-		clusters[place] = append(clusters[place], values[i])
+		clusters[index] = append(clusters[index], values[i])
 	}
 	return stats.ClusteredInterval(clusters, level)
 }
@@ -378,4 +362,24 @@ func (r *results) allPass(name string, repeats int) *AllPass {
 	}
 	(&metric{kind: KindScore}).bound(mean.CI, 0)
 	return &AllPass{*mean.Value.Value, mean.CI, len(values)}
+}
+
+// fill fills in what is stored of a vote.
+func (v *voteFact) fill(p *readyPanel, cast *panel.Vote) {
+	p.SetVote(cast, v.Status, v.Value)
+	cast.Cached = v.Cached
+	if v.CostNanousd != nil {
+		cast.Cost = float64(*v.CostNanousd) / 1e9
+	}
+	if v.DurationMS != nil {
+		cast.Duration = *v.DurationMS
+	}
+}
+
+// canaryOf says what a judge did with its canary.
+func canaryOf(one *asked, seed int64, v *voteFact) panel.Canary {
+	if v == nil {
+		return ""
+	}
+	return panel.Canary(one.Canary(seed).Check(&judge.Vote{Status: v.Status, Value: v.Value, Label: optional.Value(v.Label)}))
 }

@@ -15,11 +15,11 @@ func TestNoScoreSaysWhy(t *testing.T) {
 	for reason, want := range map[panel.Reason]struct{ text, code string }{
 		panel.Tie: {"The judges are tied.", "judges_tied: tone"},
 	} {
-		place := outputPlace{number: 1, repeat: 1}
-		scores := p.scoresOf(place, &panel.OutputScore{Reason: reason, Judges: 2, Valid: 1})
-		assert.Equal(t, want.text, scores[0].Reason)
-		r := &results{reasons: map[ReasonCount]int64{}, places: map[string]int{}, items: make([]itemResult, 1)}
-		r.addScore(place, &scores[0].Score, noScoreCodes[reason])
+		output := outputKey{number: 1, repeat: 1}
+		score := ScoreOf(p, &panel.OutputScore{Reason: reason, Judges: 2, Valid: 1})
+		assert.Equal(t, want.text, score.Reason)
+		r := &results{reasons: map[ReasonCount]int64{}, indexes: map[string]int{}, items: make([]itemResult, 1)}
+		r.addScore(output, score, NoScoreCode(reason))
 		assert.Equal(t, map[ReasonCount]int64{{Side: &SideNames[sideA], Code: want.code}: 1}, r.reasons)
 	}
 }

@@ -2,7 +2,6 @@ package evaluations
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,10 +11,9 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
-	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/validate"
-
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"
@@ -48,7 +46,7 @@ type plannedItem struct {
 }
 
 // itemsOf returns the items of an evaluation.
-func (s *Service) itemsOf(ctx context.Context, id uuid.UUID) ([]uuid.UUID, error) {
+func (s *Starter) itemsOf(ctx context.Context, id uuid.UUID) ([]uuid.UUID, error) {
 	found, err := postgres.Many[struct{ ItemID uuid.UUID }](ctx, s.db, "list item ids", pgx.NamedArgs{"id": id})
 	ids := make([]uuid.UUID, len(found))
 	for i := range found {
@@ -58,7 +56,7 @@ func (s *Service) itemsOf(ctx context.Context, id uuid.UUID) ([]uuid.UUID, error
 }
 
 // plan checks an evaluation: every item is rendered with its configurations and prompts of judges.
-func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted) (*plan, error) {
+func (s *Starter) plan(ctx context.Context, grant access.Grant, n *Wanted) (*plan, error) {
 	p := &plan{missing: map[missingKey]*Missing{}}
 	var err error
 	if err := n.checkTexts(); err != nil {
@@ -114,7 +112,7 @@ func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted) (*pla
 }
 
 // planSides checks where the outputs come from.
-func (s *Service) planSides(ctx context.Context, grant access.Grant, n *Wanted, p *plan) error {
+func (s *Starter) planSides(ctx context.Context, grant access.Grant, n *Wanted, p *plan) error {
 	for i := range n.Config.Sides {
 		side, location := &n.Config.Sides[i], "body."+SideNames[i]
 		if n.Kind == EvalRun {
@@ -198,7 +196,7 @@ func (n *Wanted) choosePrimary(graders []*grader.Grader) error {
 }
 
 // useEvalRun makes the outputs of an eval-run a side. The comparison takes its revision and split unless it names others.
-func (s *Service) useEvalRun(ctx context.Context, grant access.Grant, location string, n *Wanted, side *Side) error {
+func (s *Starter) useEvalRun(ctx context.Context, grant access.Grant, location string, n *Wanted, side *Side) error {
 	found, err := s.sourceRun(ctx, grant, location+".eval_run_id", *side.EvalRunID)
 	if err != nil {
 		return err
@@ -206,7 +204,7 @@ func (s *Service) useEvalRun(ctx context.Context, grant access.Grant, location s
 	if found.DatasetID != n.Dataset {
 		return problem.InvalidField(location+".eval_run_id", "is an eval-run of another dataset")
 	}
-	scores, err := found.evalRunScores()
+	scores, err := EvalRunScores(&found)
 	if err != nil {
 		return err
 	}
@@ -225,18 +223,18 @@ func (s *Service) useEvalRun(ctx context.Context, grant access.Grant, location s
 	if n.Revision == nil {
 		n.Revision = &found.Revision
 		if n.Split == "" {
-			n.Split = text(found.Split)
+			n.Split = optional.Value(found.Split)
 		}
 	}
 	side.Repeats = found.Repeats
 	if side.Name == "" {
-		side.Name = strings.Join(slices.DeleteFunc([]string{found.Name, text(found.Branch), text(found.Commit)}, func(s string) bool { return s == "" }), " ")
+		side.Name = strings.Join(slices.DeleteFunc([]string{found.Name, optional.Value(found.Branch), optional.Value(found.Commit)}, func(s string) bool { return s == "" }), " ")
 	}
 	return nil
 }
 
 // renderAll renders all items.
-func (s *Service) renderAll(ctx context.Context, grant access.Grant, n *Wanted, p *plan) error {
+func (s *Starter) renderAll(ctx context.Context, grant access.Grant, n *Wanted, p *plan) error {
 	wanted := map[uuid.UUID]bool{}
 	for _, id := range n.Items {
 		wanted[id] = true
@@ -251,11 +249,10 @@ func (s *Service) renderAll(ctx context.Context, grant access.Grant, n *Wanted, 
 			return problem.InvalidField("body.dataset_id", fmt.Sprintf("has too many items in this revision and split: an evaluation has at most %d items and %d outputs", maxItems, maxOutputs))
 		}
 		if len(p.groupBy) > 0 && !p.grouped {
-			parts, err := valuesOf(item)
-			if err != nil {
+			var err error
+			if _, p.grouped, err = valueAt(item, p.groupBy); err != nil {
 				return err
 			}
-			_, p.grouped = parts.at(p.groupBy)
 		}
 		planned := plannedItem{id: item.ItemID, ordinal: item.Ordinal, key: item.Key, hash: item.ContentHash}
 		for i, r := range p.renderers {
@@ -275,7 +272,7 @@ func (s *Service) renderAll(ctx context.Context, grant access.Grant, n *Wanted, 
 		if planned.skipped == "" && !n.sent() {
 			planned.skipped = p.judgeable(item)
 		}
-		if planned.skipped == "" && len(p.pilot) < pilotItems {
+		if planned.skipped == "" && len(p.pilot) < PilotItems {
 			p.pilot = append(p.pilot, *item)
 		}
 		p.items = append(p.items, planned)
@@ -300,26 +297,16 @@ func (s *Service) renderAll(ctx context.Context, grant access.Grant, n *Wanted, 
 
 // judgeable returns why a judge cannot be asked about an output of an item, empty if it can.
 func (p *plan) judgeable(item *datasets.Item) string {
-	about := judge.Item{Input: raw(&item.Input), ReferenceOutput: raw(&item.ReferenceOutput), Metadata: raw(&item.Metadata)}
 	for i := range p.panels {
 		for j := range p.panels[i].judges {
 			one := &p.panels[i].judges[j]
-			_, err := one.try(&about)
+			_, err := one.try(judgeItem(item))
 			if refused := problem.Of(err); refused != nil {
 				return p.note(p.panels[i].Name+"/"+one.name, item, refused)
 			}
 		}
 	}
 	return ""
-}
-
-// try asks about an output that says nothing.
-func (a *asked) try(about *judge.Item) (*judge.Question, error) {
-	said := judge.Output{Text: json.RawMessage(`"…"`), ToolCalls: []judge.ToolCall{}}
-	if a.Definition().Type == judge.TypePreference {
-		return a.AskPreference(about, &said, &said, judge.OrderAB, 0) //nolint:wrapcheck // it is for the client
-	}
-	return a.Ask(about, &said, 0) //nolint:wrapcheck // it is for the client
 }
 
 // note notes why an item cannot be rendered, and returns it as text.

@@ -7,8 +7,6 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
-	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
-
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
@@ -25,7 +23,7 @@ func (a *attempt) probe(ctx context.Context) error {
 	for i := range stored {
 		done[stored[i].voteKey] = true
 	}
-	return pool(ctx, a, a.storeVotes, func(ctx context.Context, ballots chan<- ballot) error {
+	return pool(ctx, a, a.storeVotes, func(ctx context.Context, requests chan<- voteRequest) error {
 		for p := range a.panels {
 			for j := range a.panels[p].judges {
 				key := canaryKey(p, j)
@@ -33,17 +31,17 @@ func (a *attempt) probe(ctx context.Context) error {
 					continue
 				}
 				one := &a.panels[p].judges[j]
-				question, err := one.Canary(a.e.Seed).Ask(a.panels[p].firstOrder(), a.e.Seed)
+				question, err := one.Canary(a.e.Seed).Ask(firstOrder(&a.panels[p]), a.e.Seed)
 				if err != nil {
 					return fmt.Errorf("ask judge %s about its canary: %w", one.name, err)
 				}
-				if err := a.send(ctx, []ballot{{voteKey: key, question: question, cacheKey: []byte{}}}, ballots); err != nil {
+				if err := a.send(ctx, []voteRequest{{voteKey: key, question: question, cacheKey: []byte{}}}, requests); err != nil {
 					return err
 				}
 			}
 		}
 		return nil
-	}, func(ctx context.Context, b ballot) (*voteRow, error) { return a.ask(ctx, &b) })
+	}, func(ctx context.Context, b voteRequest) (*voteRow, error) { return a.ask(ctx, &b) })
 }
 
 // canaryKey is the key of the vote of a judge on its canary.
@@ -52,17 +50,9 @@ func canaryKey(p, j int) voteKey {
 }
 
 // firstOrder is the order in which a preference is asked first.
-func (p *readyPanel) firstOrder() judge.Order {
+func firstOrder(p *readyPanel) judge.Order {
 	if p.Kind == judge.TypePreference {
 		return judge.OrderAB
 	}
 	return ""
-}
-
-// canaryOf says what a judge did with its canary.
-func canaryOf(one *asked, seed int64, v *voteFact) panel.Canary {
-	if v == nil {
-		return ""
-	}
-	return panel.Canary(one.Canary(seed).Check(&judge.Vote{Status: v.Status, Value: v.Value, Label: text(v.Label)}))
 }

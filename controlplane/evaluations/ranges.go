@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/stats/compare"
+
+	"github.com/looptrace/looptrace/controlplane/providers"
 )
 
 // countRange writes how many are needed, as a range of numbers with two digits: the variance is not known better. It is empty if no number is

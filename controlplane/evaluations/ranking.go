@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
+
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/stats"
-	"github.com/looptrace/looptrace/controlplane/stats/compare"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -54,7 +55,7 @@ type RankedSide struct {
 	Scored, LeftOut, Failed int64
 }
 
-// RankedDifference is the difference of two sides, B less A, which are places in the list of sides.
+// RankedDifference is the difference of two sides, B less A, which are indexes in the list of sides.
 type RankedDifference struct {
 	A, B       int
 	Difference Difference
@@ -74,7 +75,7 @@ type RankedItem struct {
 }
 
 // Rank compares several eval-runs of a dataset by one metric.
-func (s *Service) Rank(ctx context.Context, grant access.Grant, q *RankingQuery) (*Ranking, error) {
+func (s *Reporter) Rank(ctx context.Context, grant access.Grant, q *RankingQuery) (*Ranking, error) {
 	sides, err := s.rankedSides(ctx, grant, q)
 	if err != nil {
 		return nil, err
@@ -112,16 +113,16 @@ func (s *Service) Rank(ctx context.Context, grant access.Grant, q *RankingQuery)
 }
 
 // rankedSides reads the eval-runs. Only the first one has groups, since all of them have the items that count.
-func (s *Service) rankedSides(ctx context.Context, grant access.Grant, q *RankingQuery) ([]*gateSide, error) {
+func (s *Reporter) rankedSides(ctx context.Context, grant access.Grant, q *RankingQuery) ([]*evalRunResult, error) {
 	found := make([]Evaluation, len(q.EvalRuns))
 	configs := make([]Config, len(q.EvalRuns))
 	for i, id := range q.EvalRuns {
-		at := rankedPlace(i)
+		at := rankedLocation(i)
 		if slices.Contains(q.EvalRuns[:i], id) {
 			return nil, problem.InvalidField(at, "is named twice: name each eval-run once")
 		}
 		var err error
-		if found[i], err = s.ended(ctx, grant, at, id); err != nil {
+		if found[i], err = s.evaluations.Ended(ctx, grant, at, id); err != nil {
 			return nil, err
 		}
 		if found[i].ProjectID != found[0].ProjectID || found[i].DatasetID != found[0].DatasetID {
@@ -141,32 +142,32 @@ func (s *Service) rankedSides(ctx context.Context, grant access.Grant, q *Rankin
 	} else if !slices.ContainsFunc(configs, func(c Config) bool { return c.GroupBy != configs[0].GroupBy }) {
 		q.GroupBy = configs[0].GroupBy
 	}
-	sides := make([]*gateSide, len(found))
+	sides := make([]*evalRunResult, len(found))
 	for i := range found {
 		configs[i].GroupBy = ""
 		if i == 0 {
 			configs[i].GroupBy = q.GroupBy
 		}
-		r, err := s.read(ctx, &found[i], &configs[i], int32(found[i].ItemCount))
+		r, err := s.results.Read(ctx, &found[i], &configs[i], int32(found[i].ItemCount))
 		if err != nil {
 			return nil, err
 		}
-		sides[i] = &gateSide{e: found[i], results: r}
+		sides[i] = &evalRunResult{e: found[i], results: r}
 		for _, p := range configs[i].Panels {
 			sides[i].panels = append(sides[i].panels, p.Name)
 		}
 	}
-	if q.GroupBy != "" && !slices.ContainsFunc(sides[0].results.items, func(i itemResult) bool { return i.group != 0 }) {
+	if q.GroupBy != "" && !sides[0].results.Grouped() {
 		return nil, problem.InvalidField("query.group_by", "is a path at which no item has a value")
 	}
 	return sides, nil
 }
 
-// rankedPlace is where an eval-run stands in the request.
-func rankedPlace(i int) string { return fmt.Sprintf("query.eval_run_id[%d]", i) }
+// rankedLocation is where an eval-run stands in the request.
+func rankedLocation(i int) string { return fmt.Sprintf("query.eval_run_id[%d]", i) }
 
 // rankedMetric returns the metric that all sides have.
-func rankedMetric(sides []*gateSide, name string) (*metric, error) {
+func rankedMetric(sides []*evalRunResult, name string) (*metric, error) {
 	if name == "" && sides[0].results.summary.PrimaryMetric != nil {
 		name = *sides[0].results.summary.PrimaryMetric
 	}
@@ -202,25 +203,25 @@ type rankedRow struct {
 }
 
 // newRankedTable puts the items of all sides together. Contents are those of the first side that has an item.
-func newRankedTable(sides []*gateSide, m *metric) *rankedTable {
+func newRankedTable(sides []*evalRunResult, m *metric) *rankedTable {
 	t := &rankedTable{scored: make([]int64, len(sides)), failed: make([]int64, len(sides))}
-	places := map[uuid.UUID]int{}
+	indexes := map[uuid.UUID]int{}
 	row := func(item *itemResult) *rankedRow {
-		place, ok := places[item.id]
+		index, ok := indexes[item.id]
 		if !ok {
-			place = len(t.rows)
-			places[item.id] = place
+			index = len(t.rows)
+			indexes[item.id] = index
 			t.rows = append(t.rows, rankedRow{
 				id: item.id, hash: item.hash, group: item.group, values: make([][]float64, len(sides)), failed: make([]int, len(sides)),
 			})
 		}
-		if !bytes.Equal(t.rows[place].hash, item.hash) {
+		if !bytes.Equal(t.rows[index].hash, item.hash) {
 			return nil
 		}
-		return &t.rows[place]
+		return &t.rows[index]
 	}
 	for i, side := range sides {
-		at := side.results.place(m.name)
+		at := side.results.index(m.name)
 		for j := range side.results.items {
 			item := &side.results.items[j]
 			if values := item.valuesOf(sideA, at); len(values) > 0 {
@@ -245,7 +246,7 @@ func (t *rankedTable) items(failedAsZero bool) []compare.Scored {
 		items[i] = compare.Scored{Sides: slices.Clone(row.values), Group: row.group}
 		if failedAsZero {
 			for side, values := range row.values {
-				items[i].Sides[side] = append(values[:len(values):len(values)], make([]float64, row.failed[side])...)
+				items[i].Sides[side] = withFailures(values, row.failed[side])
 			}
 		}
 	}
@@ -280,24 +281,24 @@ func (t *rankedTable) spreads() []RankedItem {
 }
 
 // rankedItems returns the items on which sides differ most, as the first side has them.
-func (s *Service) rankedItems(ctx context.Context, sides []*gateSide, t *rankedTable) ([]RankedItem, error) {
+func (s *Reporter) rankedItems(ctx context.Context, sides []*evalRunResult, t *rankedTable) ([]RankedItem, error) {
 	worst := t.spreads()
-	places, numbers := map[uuid.UUID]int{}, []int32{}
+	indexes, numbers := map[uuid.UUID]int{}, []int32{}
 	for i := range worst {
-		places[worst[i].ItemID] = i
+		indexes[worst[i].ItemID] = i
 	}
 	first := sides[0]
 	for i := range first.results.items {
-		if _, ok := places[first.results.items[i].id]; ok {
+		if _, ok := indexes[first.results.items[i].id]; ok {
 			numbers = append(numbers, int32(i+1))
 		}
 	}
 	if len(worst) == 0 {
 		return []RankedItem{}, nil
 	}
-	items, _, err := s.Items(ctx, &first.e, ItemsQuery{Numbers: numbers, Longest: 1}, postgres.Page{Limit: rankedItems})
+	items, _, err := s.evaluations.Items(ctx, &first.e, ItemsQuery{Numbers: numbers, Longest: 1}, postgres.Page{Limit: rankedItems})
 	for i := range items {
-		one := &worst[places[items[i].ItemID]]
+		one := &worst[indexes[items[i].ItemID]]
 		one.Key = items[i].Key
 		if items[i].Item != nil {
 			one.Input = cut(items[i].Item.Input)
@@ -308,9 +309,9 @@ func (s *Service) rankedItems(ctx context.Context, sides []*gateSide, t *rankedT
 
 // difference reads a pair. treated is that with 0 for failed outputs, which names the same side where one is called better.
 func (r *Ranking) difference(m *metric, pair, treated *compare.SeveralPair, failures bool) RankedDifference {
-	d := RankedDifference{A: pair.A, B: pair.B, Difference: m.rankedDifference(pair.Difference, pair.Flags), Verdict: pair.Verdict}
+	d := RankedDifference{A: pair.A, B: pair.B, Difference: rankedDifference(m, pair.Difference, pair.Flags), Verdict: pair.Verdict}
 	if m.kind == KindScore && failures {
-		d.IntentionToTreat = new(m.rankedDifference(treated.Difference, treated.Flags))
+		d.IntentionToTreat = new(rankedDifference(m, treated.Difference, treated.Flags))
 		if d.Verdict != treated.Verdict {
 			d.Verdict = compare.Inconclusive
 		}
@@ -319,6 +320,6 @@ func (r *Ranking) difference(m *metric, pair, treated *compare.SeveralPair, fail
 	return d
 }
 
-func (m *metric) rankedDifference(d compare.Difference, flags []stats.Flag) Difference {
+func rankedDifference(m *metric, d compare.Difference, flags []stats.Flag) Difference {
 	return m.differenceOf(&compare.Comparison{Difference: d, Flags: flags}, level)
 }

@@ -19,9 +19,9 @@ func (r *Ranking) named(side int) string {
 // pairSentence says the result of a pair.
 func (r *Ranking) pairSentence(m *metric, d *RankedDifference) string {
 	a, b, u := r.named(d.A), r.named(d.B), unitOf(m.kind)
-	evidence := u.difference(&d.Difference) + ", " + itemsText(int64(r.Items)) + groupsText(r.Groups)
+	evidence := u.difference(&d.Difference.Difference) + ", " + itemsText(int64(r.Items)) + groupsText(r.Groups)
 	if d.IntentionToTreat != nil && d.IntentionToTreat.Estimate != nil {
-		evidence += "; with failed outputs as 0 " + u.difference(d.IntentionToTreat)
+		evidence += "; with failed outputs as 0 " + u.difference(&d.IntentionToTreat.Difference)
 	}
 	switch d.Verdict {
 	case compare.BBetter:
@@ -44,7 +44,7 @@ func (r *Ranking) beats(side, other int) bool {
 }
 
 // sentence says which side is best, if any is shown to be.
-func (r *Ranking) sentence(sides []*gateSide) string {
+func (r *Ranking) sentence(sides []*evalRunResult) string {
 	var unbeaten []string
 	text := ""
 	for side := range r.Sides {
@@ -70,7 +70,7 @@ func (r *Ranking) sentence(sides []*gateSide) string {
 		text = fmt.Sprintf("No side is shown to be the best on %s: whether %s differ cannot be told, over %s%s.",
 			r.Metric, listed(unbeaten), itemsText(int64(r.Items)), groupsText(r.Groups))
 	}
-	if slices.ContainsFunc(sides, func(side *gateSide) bool { return slices.Contains(side.panels, r.Metric) }) {
+	if slices.ContainsFunc(sides, func(side *evalRunResult) bool { return slices.Contains(side.panels, r.Metric) }) {
 		text += " That is by judges alone, who may err differently on each side: labels of people do not correct it."
 	}
 	return text

@@ -1,22 +1,15 @@
 package evaluations
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
-	"maps"
 	"slices"
-	"strings"
-	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
-	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // RecordedRun is a run whose output is evaluated.
@@ -30,65 +23,6 @@ type RecordedRun struct {
 	Failed bool
 }
 
-// FoundRuns says what became of the runs that a filter found. Selected is the sum of Evaluated, the counts of Skipped, and OtherSkipped.
-type FoundRuns struct {
-	// Matched are all that match, Selected those that were taken of them.
-	Matched   int64         `json:"matched"`
-	Selected  int64         `json:"selected"`
-	Evaluated int64         `json:"evaluated"`
-	Skipped   []SkippedRuns `json:"skipped"`
-	// OtherSkipped are those with reasons that are not listed.
-	OtherSkipped int64 `json:"other_skipped"`
-}
-
-// SkippedRuns counts runs that cannot be evaluated, for a reason.
-type SkippedRuns struct {
-	Reason string `json:"reason"`
-	Runs   int64  `json:"runs"`
-}
-
-// Skip counts runs that cannot be evaluated by their reasons.
-func (f *FoundRuns) Skip(reasons map[string]int64) {
-	for _, one := range f.Skipped {
-		reasons[one.Reason] += one.Runs
-	}
-	f.Skipped = []SkippedRuns{}
-	for _, reason := range slices.SortedFunc(maps.Keys(reasons), func(x, y string) int {
-		return cmp.Or(cmp.Compare(reasons[y], reasons[x]), cmp.Compare(x, y))
-	}) {
-		if len(f.Skipped) < maxListed {
-			f.Skipped = append(f.Skipped, SkippedRuns{utf8text.Storable(reason), reasons[reason]})
-		} else {
-			f.OtherSkipped += reasons[reason]
-		}
-	}
-}
-
-// sentence says what is left out, empty if nothing is.
-func (f *FoundRuns) sentence() string {
-	skipped := f.Selected - f.Evaluated
-	if skipped == 0 {
-		return ""
-	}
-	reasons := make([]string, 0, maxExamples+1)
-	others := skipped
-	for _, one := range f.Skipped[:min(len(f.Skipped), maxExamples)] {
-		reasons, others = append(reasons, fmt.Sprintf("%d: %s", one.Runs, one.Reason)), others-one.Runs
-	}
-	if others > 0 {
-		reasons = append(reasons, fmt.Sprintf("%d for other reasons", others))
-	}
-	return fmt.Sprintf("%d of %d recorded runs could not be evaluated (%s).", skipped, f.Selected, strings.Join(reasons, "; "))
-}
-
-// errNoRuns is returned where there is nothing to evaluate.
-func (f *FoundRuns) errNoRuns() error {
-	if f.Selected == 0 {
-		return problem.InvalidField("body.target.run_filter", "matches no run that started between from and to")
-	}
-	return problem.InvalidField("body.target.run_filter", "matches no run that can be evaluated. "+f.sentence())
-}
-
 // takeRuns plans an evaluation of recorded runs. What the dataset has of them already is known when they are written.
 func (p *plan) takeRuns(n *Wanted) error {
 	switch {
@@ -99,17 +33,17 @@ func (p *plan) takeRuns(n *Wanted) error {
 	case n.Repeats > 1:
 		return problem.InvalidField("body.repeats", "must be 1: a run has one output")
 	case len(n.Runs) == 0:
-		return n.Config.Target.Found.errNoRuns()
+		return errNoRuns(n.Config.Target.Found)
 	}
 	p.items = make([]plannedItem, len(n.Runs))
-	for i := range n.Runs[:min(len(n.Runs), pilotItems)] {
+	for i := range n.Runs[:min(len(n.Runs), PilotItems)] {
 		p.pilot = append(p.pilot, datasets.Item{Input: string(n.Runs[i].Item.Input), ReferenceOutput: "null", Metadata: "{}"})
 	}
 	return nil
 }
 
 // writeRuns writes the items of recorded runs, plans them, and returns the results.
-func (s *Service) writeRuns(ctx context.Context, tx pgx.Tx, grant access.Grant, n *Wanted, p *plan) ([]storedResult, error) {
+func (s *Starter) writeRuns(ctx context.Context, tx pgx.Tx, grant access.Grant, n *Wanted, p *plan) ([]storedResult, error) {
 	items := make([]datasets.NewItem, len(n.Runs))
 	for i := range n.Runs {
 		items[i] = n.Runs[i].Item
@@ -127,11 +61,11 @@ func (s *Service) writeRuns(ctx context.Context, tx pgx.Tx, grant access.Grant, 
 	found.Skip(reasons)
 	found.Evaluated = int64(len(contents))
 	if len(contents) == 0 {
-		return nil, found.errNoRuns()
+		return nil, errNoRuns(found)
 	}
 	p.revision, p.estimate.Items = written.Revision, found.Evaluated
 	p.items = make([]plannedItem, len(contents))
-	results, a := make([]storedResult, 0, len(contents)), attempt{Service: s, graders: p.graders, until: &deadline{at: time.Now().Add(s.GradingTime)}}
+	results, grading := make([]storedResult, 0, len(contents)), s.gradeFor(p.graders, true)
 	for i := range n.Runs {
 		if misfits[i] {
 			continue
@@ -139,7 +73,7 @@ func (s *Service) writeRuns(ctx context.Context, tx pgx.Tx, grant access.Grant, 
 		run, at := &n.Runs[i], len(results)
 		item := &contents[at]
 		p.items[at] = plannedItem{id: item.ItemID, ordinal: item.Ordinal, key: item.Key, hash: item.ContentHash}
-		result, err := a.resultRow(ctx, &Result{ItemID: item.ItemID, Repeat: 1, Output: run.Output, RunID: run.Item.SourceRunID, Model: run.Model}, item, int32(at+1), true)
+		result, err := grading.row(ctx, &Result{ItemID: item.ItemID, Repeat: 1, Output: run.Output, RunID: run.Item.SourceRunID, Model: run.Model}, item, int32(at+1))
 		if err != nil {
 			return nil, err
 		}
@@ -150,11 +84,19 @@ func (s *Service) writeRuns(ctx context.Context, tx pgx.Tx, grant access.Grant, 
 }
 
 // storeRuns stores the outputs of recorded runs as results. A job takes costs, tokens, durations and tool calls from the runs, and goes on.
-func (s *Service) storeRuns(ctx context.Context, tx postgres.DB, e *Evaluation, config *Config, results []storedResult) error {
+func (s *Starter) storeRuns(ctx context.Context, tx pgx.Tx, e *Evaluation, config *Config, results []storedResult) error {
 	for chunk := range slices.Chunk(results, storedItems) {
 		if err := s.storeResults(ctx, tx, e, chunk, false, &Added{}); err != nil {
 			return err
 		}
 	}
 	return s.endSending(ctx, tx, e.ProjectID, e.ID, config)
+}
+
+// errNoRuns is returned where there is nothing to evaluate.
+func errNoRuns(f *FoundRuns) error {
+	if f.Selected == 0 {
+		return problem.InvalidField("body.target.run_filter", "matches no run that started between from and to")
+	}
+	return problem.InvalidField("body.target.run_filter", "matches no run that can be evaluated. "+f.Sentence())
 }

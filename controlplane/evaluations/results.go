@@ -3,13 +3,18 @@ package evaluations
 import (
 	"cmp"
 	"context"
+	_ "embed"
 	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 
+	"github.com/looptrace/looptrace/controlplane/datasets"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
@@ -56,6 +61,9 @@ type Accounting struct {
 	Votes *VoteCounts `json:"votes"`
 }
 
+// VoteCounts counts votes by status. Total is the sum of all but Cached.
+type VoteCounts = panel.VoteCounts
+
 // ReasonCount counts outputs that failed or were skipped, or whose grader failed, for a reason.
 type ReasonCount struct {
 	// Side is nil for what concerns both.
@@ -73,18 +81,38 @@ type ItemMetric struct {
 	Split *float64 `json:"split,omitempty"`
 }
 
-// results are what the outputs tell.
+//go:embed results.sql
+var resultsQueries string
+
+// Reader reads what stored outputs and votes tell.
+type Reader struct {
+	db          postgres.DB
+	evaluations *Service
+	datasets    *datasets.Service
+}
+
+// NewReader returns a reader of the database.
+func NewReader(pool *pgxpool.Pool, stored *Service, sets *datasets.Service) *Reader {
+	return &Reader{postgres.NewDB(pool, resultsQueries), stored, sets}
+}
+
+// results are what the outputs of an evaluation tell.
 type results struct {
+	e      *Evaluation
+	config *Config
+	// judged are the panels whose scores are made of votes, nil for those that are stored.
+	judged []readyPanel
+
 	accounting Accounting
 	summary    Summary
-	// metrics are the scores of graders, then those that came from outside, then the operational ones. places are their places in values.
+	// metrics are the scores of graders, then those that came from outside, then the operational ones. indexes are those in values.
 	metrics []metric
-	places  map[string]int
+	indexes map[string]int
 	reasons map[ReasonCount]int64
 	items   []itemResult
 	// facts has what the statistics of judges need to know of outputs, skipped the items that are skipped. panels are their results, and
 	// panelScores what they say of outputs. All are empty without judges.
-	facts       map[outputPlace]outputFact
+	facts       map[outputKey]outputFact
 	skipped     map[int32]bool
 	panels      []PanelSummary
 	panelScores []panelScore
@@ -100,7 +128,7 @@ type results struct {
 	runsUnknown int64
 }
 
-// itemResult is an item, whose number is its place from 1.
+// itemResult is an item, whose number is its index from 1.
 type itemResult struct {
 	id      uuid.UUID
 	hash    []byte
@@ -129,11 +157,11 @@ type itemResult struct {
 }
 
 // valuesOf returns the values of a metric on a side.
-func (i *itemResult) valuesOf(side, place int) []float64 {
-	if place >= len(i.values[side]) {
+func (i *itemResult) valuesOf(side, index int) []float64 {
+	if index >= len(i.values[side]) {
 		return nil
 	}
-	return i.values[side][place]
+	return i.values[side][index]
 }
 
 // resultRow is what is read of an output.
@@ -164,26 +192,22 @@ const maxMetrics = 200
 // maxListed is how many models and reasons are listed.
 const maxListed = 50
 
-// read reads the results of the items of an evaluation up to a number, and counts. Scores of panels are those that its job stored.
-func (s *Service) read(ctx context.Context, e *Evaluation, config *Config, last int32) (*results, error) {
-	return s.readResults(ctx, e, config, last, map[string]bool{}, func(*results) error { return nil })
+// Read reads the results of the items of an evaluation up to a number, and counts. Scores of panels are those that its job stored.
+func (s *Reader) Read(ctx context.Context, e *Evaluation, config *Config, last int32) (*results, error) {
+	return s.read(ctx, e, config, nil, last)
 }
 
-// read reads the results of the items up to a number, and makes the scores of panels of their votes.
-func (a *attempt) read(ctx context.Context, last int32) (*results, error) {
-	own := map[string]bool{}
-	for i := range a.panels {
-		own[a.panels[i].Name] = true
-	}
-	return a.readResults(ctx, &a.e, &a.config, last, own, func(r *results) error { return a.addPanels(ctx, r, last) })
+// Measure reads the results of the items up to a number, and makes the scores of panels of their votes.
+func (s *Reader) Measure(ctx context.Context, e *Evaluation, config *Config, panels []readyPanel, last int32) (*results, error) {
+	return s.read(ctx, e, config, panels, last)
 }
 
-// readResults reads outputs, adds scores, and counts.
-func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config, last int32, own map[string]bool, addPanels func(*results) error) (*results, error) {
-	r := newResults(e, last, own)
-	r.stored = config.storedScores()
+// read reads outputs, adds scores, and counts.
+func (s *Reader) read(ctx context.Context, e *Evaluation, config *Config, panels []readyPanel, last int32) (*results, error) {
+	r := newResults(e, config, panels, last)
+	r.stored = storedScoresOf(config)
 	reasons := r.reasons
-	stored, err := s.itemStatuses(ctx, e)
+	stored, err := postgres.Many[storedItem](ctx, s.db, "read item statuses", pgx.NamedArgs{"id": e.ID})
 	if err != nil {
 		return nil, err
 	}
@@ -195,19 +219,19 @@ func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config
 			r.items[one.Number-1].id, r.items[one.Number-1].hash = one.ItemID, one.ContentHash
 		}
 	}
-	if err := s.group(ctx, e, config, r, stored); err != nil {
+	if err := s.group(ctx, r, stored); err != nil {
 		return nil, err
 	}
 	if err := s.rows(ctx, e, last, func(row *resultRow) error { return r.add(row) }); err != nil {
 		return nil, err
 	}
-	if err := addPanels(r); err != nil {
+	if err := s.addPanels(ctx, r, last); err != nil {
 		return nil, err
 	}
-	r.order(e)
-	r.statuses(stored, e, config)
+	r.order()
+	r.statuses(stored)
 	for _, key := range slices.SortedFunc(maps.Keys(reasons), func(x, y ReasonCount) int {
-		return cmp.Or(cmp.Compare(reasons[y], reasons[x]), cmp.Compare(x.Code, y.Code), cmp.Compare(text(x.Side), text(y.Side)))
+		return cmp.Or(cmp.Compare(reasons[y], reasons[x]), cmp.Compare(x.Code, y.Code), cmp.Compare(optional.Value(x.Side), optional.Value(y.Side)))
 	}) {
 		key.Count = reasons[key]
 		if len(r.accounting.Reasons) < maxListed {
@@ -221,7 +245,7 @@ func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config
 		return cmp.Or(cmp.Compare(x.side, y.side), cmp.Compare(r.models[y], r.models[x]), cmp.Compare(x.model+x.fingerprint, y.model+y.fingerprint))
 	}) {
 		if len(r.summary.Models) < maxListed {
-			r.summary.Models = append(r.summary.Models, Model{key.side, key.model, orNull(key.fingerprint), r.models[key]})
+			r.summary.Models = append(r.summary.Models, Model{key.side, key.model, optional.NonZero(key.fingerprint), r.models[key]})
 		} else {
 			r.summary.OtherModels += r.models[key]
 		}
@@ -230,26 +254,30 @@ func (s *Service) readResults(ctx context.Context, e *Evaluation, config *Config
 }
 
 // newResults returns those of no output yet.
-func newResults(e *Evaluation, last int32, own map[string]bool) *results {
+func newResults(e *Evaluation, config *Config, panels []readyPanel, last int32) *results {
 	r := &results{
-		items: make([]itemResult, last), places: map[string]int{}, valued: map[string]bool{}, own: own, facts: map[outputPlace]outputFact{}, models: map[modelKey]int64{},
+		e: e, config: config, judged: panels,
+		items: make([]itemResult, last), indexes: map[string]int{}, valued: map[string]bool{}, own: map[string]bool{}, facts: map[outputKey]outputFact{}, models: map[modelKey]int64{},
 		skipped: map[int32]bool{}, panels: []PanelSummary{},
 		reasons: map[ReasonCount]int64{}, // by side and code; Side points into SideNames
 	}
+	for i := range panels {
+		r.own[panels[i].Name] = true
+	}
 	for _, name := range e.ScorerNames() {
-		r.places[name] = len(r.places)
+		r.indexes[name] = len(r.indexes)
 	}
 	for i := range operational {
-		r.places[operational[i].name] = len(r.places)
+		r.indexes[operational[i].name] = len(r.indexes)
 	}
 	return r
 }
 
 // order lists the metrics, and chooses the primary one where the evaluation names none: the first score that has values, else the first.
-func (r *results) order(e *Evaluation) {
-	known := e.ScorerNames()
+func (r *results) order() {
+	known := r.e.ScorerNames()
 	names := slices.Clone(known)
-	for _, name := range slices.Sorted(maps.Keys(r.places)) {
+	for _, name := range slices.Sorted(maps.Keys(r.indexes)) {
 		if !IsMeasured(name) && !slices.Contains(known, name) {
 			names = append(names, name)
 		}
@@ -258,8 +286,8 @@ func (r *results) order(e *Evaluation) {
 		r.metrics = append(r.metrics, metric{name, KindScore, Higher, nil})
 	}
 	r.metrics = append(r.metrics, operational...)
-	r.summary.PrimaryMetric = e.PrimaryMetric
-	if e.PrimaryMetric == nil && len(names) > 0 {
+	r.summary.PrimaryMetric = r.e.PrimaryMetric
+	if r.e.PrimaryMetric == nil && len(names) > 0 {
 		first := max(0, slices.IndexFunc(names, func(name string) bool { return r.valued[name] }))
 		r.summary.PrimaryMetric = &names[first]
 	}
@@ -268,7 +296,7 @@ func (r *results) order(e *Evaluation) {
 type modelKey struct{ side, model, fingerprint string }
 
 // rows calls each with the outputs of the items up to a number.
-func (s *Service) rows(ctx context.Context, e *Evaluation, last int32, each func(*resultRow) error) error {
+func (s *Reader) rows(ctx context.Context, e *Evaluation, last int32, each func(*resultRow) error) error {
 	err := s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		rows, err := tx.Query(ctx, s.db.Statement("read results"), pgx.NamedArgs{"id": e.ID, "last": last})
 		if err != nil {
@@ -289,12 +317,26 @@ func (s *Service) rows(ctx context.Context, e *Evaluation, last int32, each func
 	return nil
 }
 
-// place returns the place of a metric in values. One that no output has is behind all others.
-func (r *results) place(name string) int {
-	if place, ok := r.places[name]; ok {
-		return place
+// index returns the index of a metric in values. One that no output has is behind all others.
+func (r *results) index(name string) int {
+	if index, ok := r.indexes[name]; ok {
+		return index
 	}
-	return len(r.places)
+	return len(r.indexes)
+}
+
+// Values returns the values of a metric on a side by item.
+func (r *results) Values(side int, name string) [][]float64 {
+	index, values := r.index(name), make([][]float64, len(r.items))
+	for i := range r.items {
+		values[i] = r.items[i].valuesOf(side, index)
+	}
+	return values
+}
+
+// Grouped reports whether items belong together.
+func (r *results) Grouped() bool {
+	return slices.ContainsFunc(r.items, func(i itemResult) bool { return i.group != 0 })
 }
 
 func (i *itemResult) graderFailed(name string) {
@@ -314,7 +356,7 @@ func (i *itemResult) name(side int, panel string) {
 
 // hasScore reports whether an output of a side has a value or a label by a metric.
 func (r *results) hasScore(i *itemResult, side int, name string) bool {
-	return len(i.valuesOf(side, r.place(name))) > 0 || i.named[side][name] > 0
+	return len(i.valuesOf(side, r.index(name))) > 0 || i.named[side][name] > 0
 }
 
 // namedItems counts items with outputs that a panel gives labels, and no values.
@@ -339,13 +381,6 @@ func (i *itemResult) judge(name string, pass bool) {
 	}
 }
 
-func text(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
-}
-
 // storedItem is what is stored of an item.
 type storedItem struct {
 	Number      int32
@@ -356,22 +391,18 @@ type storedItem struct {
 	Reason      *string
 }
 
-func (s *Service) itemStatuses(ctx context.Context, e *Evaluation) ([]storedItem, error) {
-	return postgres.Many[storedItem](ctx, s.db, "read item statuses", pgx.NamedArgs{"id": e.ID})
-}
-
 // statuses decides what became of each item.
-func (r *results) statuses(stored []storedItem, e *Evaluation, config *Config) {
+func (r *results) statuses(stored []storedItem) {
 	c := &r.accounting
 	c.Items, c.Reasons = int64(len(stored)), []ReasonCount{}
-	each := int64(config.outputsOfItem(e))
+	each := int64(r.outputsOfItem())
 	for _, one := range stored {
 		known := int(one.Number) <= len(r.items)
 		switch {
 		case one.Status == ItemSkipped:
 			c.Skipped++
 			c.OutputsSkipped += each
-			r.reasons[ReasonCount{Code: "skipped: " + text(one.Reason)}] += each
+			r.reasons[ReasonCount{Code: "skipped: " + optional.Value(one.Reason)}] += each
 			if known {
 				r.items[one.Number-1].status = ItemSkipped
 			}
@@ -381,7 +412,7 @@ func (r *results) statuses(stored []storedItem, e *Evaluation, config *Config) {
 			continue
 		}
 		item := &r.items[one.Number-1]
-		item.decide(r, e, config)
+		item.decide(r)
 		switch item.status {
 		case ItemScored:
 			c.Scored++
@@ -393,5 +424,5 @@ func (r *results) statuses(stored []storedItem, e *Evaluation, config *Config) {
 			c.Pending++
 		}
 	}
-	c.OutputsPending = e.OutputsTotal - c.Outputs - c.OutputsFailed - c.OutputsSkipped
+	c.OutputsPending = r.e.OutputsTotal - c.Outputs - c.OutputsFailed - c.OutputsSkipped
 }

@@ -10,22 +10,24 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/postgres"
+	"github.com/looptrace/looptrace/internal/problem"
+)
+
+var (
+	errDecided = &problem.Error{Kind: problem.Conflict, Code: "evaluation_decided", Detail: "It stopped early, because the primary metric is decided. To make all outputs, start it again without stop_early."}
+	errNothing = &problem.Error{Kind: problem.Conflict, Code: "nothing_missing", Detail: "No output is missing. To run the failed ones again, set retry_failed."}
 )
 
 // Resume makes the outputs and votes that are missing of an evaluation that ended, and with retryFailed those that failed. maxCost is the
 // new cap, nil to keep the one before.
-func (s *Service) Resume(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID, retryFailed bool, maxCost *providers.Money) (Evaluation, error) {
-	if _, err := s.Get(ctx, grant, kind, id); err != nil { // unlike the rest, it does not wait long for a database that does not answer
+func (s *Starter) Resume(ctx context.Context, grant access.Grant, kind Type, id uuid.UUID, retryFailed bool, maxCost *providers.Money) (Evaluation, error) {
+	if _, err := s.evaluations.Get(ctx, grant, kind, id); err != nil { // unlike the rest, it does not wait long for a database that does not answer
 		return Evaluation{}, err
 	}
 	var resumed Evaluation
 	err := s.db.LongTx(ctx, func(ctx context.Context, tx pgx.Tx) error {
 		db := s.db.On(tx)
-		if _, err := postgres.One[struct{ ID uuid.UUID }](ctx, db, "lock evaluation", pgx.NamedArgs{"projects": grant.IDs(), "kind": kind, "id": id}); err != nil {
-			return err
-		}
-		e, err := s.get(ctx, db, grant.Projects, kind, id)
+		e, err := s.evaluations.Lock(ctx, tx, grant, kind, id)
 		if err != nil {
 			return err
 		}
@@ -33,7 +35,7 @@ func (s *Service) Resume(ctx context.Context, grant access.Grant, kind Type, id 
 		if err != nil {
 			return err
 		}
-		if err := e.resumable(&config, retryFailed); err != nil {
+		if err := resumable(&e, &config, retryFailed); err != nil {
 			return err
 		}
 		if err := checkRemoved("panels", config.Panels); err != nil {
@@ -55,24 +57,24 @@ func (s *Service) Resume(ctx context.Context, grant access.Grant, kind Type, id 
 				return fmt.Errorf("%s: %w", name, err)
 			}
 		}
-		if err := s.jobs.Give(ctx, db, e.ProjectID, jobArgs{id, work.Calls}, func(job int64) (int64, error) {
+		if err := s.jobs.Give(ctx, db, e.ProjectID, NewJob(id, work.Calls), func(job int64) (int64, error) {
 			return db.Exec(ctx, "resume evaluation", pgx.NamedArgs{"id": id, "max_cost": maxCost, "job": job})
 		}); err != nil {
 			return err
 		}
-		resumed, err = s.get(ctx, db, grant.Projects, kind, id)
+		resumed, err = s.evaluations.GetIn(ctx, tx, grant, kind, id)
 		return err
 	})
 	return resumed, err
 }
 
 // resumable returns an error if there is nothing to resume.
-func (e *Evaluation) resumable(config *Config, retryFailed bool) error {
+func resumable(e *Evaluation, config *Config, retryFailed bool) error {
 	switch {
 	case config.sent(e.Kind) && len(config.Panels) == 0:
-		return config.errSent()
-	case e.unfinished():
-		return errRunning
+		return errSent(config)
+	case e.Unfinished():
+		return ErrRunning
 	case e.StopReason != nil && *e.StopReason == StopDecided:
 		return errDecided
 	case (e.OutputsTotal == e.OutputsDone || config.sent(e.Kind)) && e.VotesTotal == e.VotesDone && e.Summary != nil && (!retryFailed || e.OutputsFailed+e.VotesFailed == 0):

@@ -254,7 +254,7 @@ func (a *attempt) gradeMore(ctx context.Context, f *filledResult, item *datasets
 	if err != nil {
 		return false, err
 	}
-	return a.grade(ctx, &f.row, item, grading{scores: scores, calls: calls, later: later})
+	return f.grade(ctx, a.graders, item, grading{scores: scores, calls: calls, later: later})
 }
 
 // toolCalls returns the tool calls of runs, without those that are not known.

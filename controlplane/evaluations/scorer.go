@@ -12,7 +12,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
-
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -20,9 +19,9 @@ import (
 const votesAtOnce = 8
 
 // apart returns an attempt that asks judges without an evaluation.
-func (s *Service) apart(panels []readyPanel, caller completions.Caller, maxCost *providers.Money, allowUnpriced bool) *attempt {
+func (s *Worker) apart(panels []readyPanel, caller completions.Caller, maxCost *providers.Money, allowUnpriced bool) *attempt {
 	return &attempt{
-		Service: s, e: Evaluation{ProjectID: caller.Project, MaxCostNanousd: maxCost, AllowUnpriced: allowUnpriced}, stopping: stopping{reached: make(chan struct{})},
+		Worker: s, e: Evaluation{ProjectID: caller.Project, MaxCostNanousd: maxCost, AllowUnpriced: allowUnpriced}, stopping: stopping{reached: make(chan struct{})},
 		budget: providers.NewBudget(maxCost, 0), panels: panels, caller: caller,
 	}
 }
@@ -36,15 +35,15 @@ type Scoring struct {
 
 // Scorer scores outputs that belong to no evaluation, such as those of recorded runs. Several outputs may be scored at once.
 type Scorer struct {
-	*Service
+	*Worker
 	graders []*grader.Grader
 	panels  []readyPanel
 }
 
 // NewScorer checks how outputs are scored, and fills in the defaults of panels. An error names the members below body. Outputs have no
 // reference output, and there is one of each: what needs more is refused.
-func (s *Service) NewScorer(scoring *Scoring) (*Scorer, error) {
-	sc := &Scorer{Service: s}
+func (s *Worker) NewScorer(scoring *Scoring) (*Scorer, error) {
+	sc := &Scorer{Worker: s}
 	var err error
 	if sc.graders, err = ParseGraders("body.graders", scoring.Graders); err != nil {
 		return nil, err
@@ -84,7 +83,7 @@ func (sc *Scorer) withoutReference() error {
 	about := judge.Item{Input: json.RawMessage(`"…"`), Metadata: json.RawMessage(`{}`)}
 	for i := range sc.panels {
 		for j := range sc.panels[i].judges {
-			one, at := &sc.panels[i].judges[j], judgePath(&sc.panels[i], i, j)
+			one, at := &sc.panels[i].judges[j], sc.panels[i].judgePath("body.panels", i, j)
 			for _, known := range ready {
 				if known.ID == one.stored.ReadyMade && slices.Contains(known.Needs, "reference_output") {
 					return problem.InvalidField(at+".ready_made", fmt.Sprintf("is %s, which needs a reference output: runs have none", known.ID))
@@ -102,13 +101,6 @@ func (sc *Scorer) withoutReference() error {
 	return nil
 }
 
-func judgePath(p *readyPanel, at, j int) string {
-	if j == len(p.Judges) {
-		return fmt.Sprintf("body.panels[%d].escalation", at)
-	}
-	return fmt.Sprintf("body.panels[%d].judges[%d]", at, j)
-}
-
 // Judges reports whether models are called.
 func (sc *Scorer) Judges() bool { return len(sc.panels) > 0 }
 
@@ -116,7 +108,7 @@ func (sc *Scorer) Judges() bool { return len(sc.panels) > 0 }
 type ScoreRequest struct {
 	// Sample is the output, with what it answers.
 	Sample *grader.Sample
-	// Votes are those that were made before. Those of them are asked for again of which [Passes] is true.
+	// Votes are those that were made before. Those that failed transiently are asked for again.
 	Votes  []Vote
 	Caller completions.Caller
 	// MaxCost limits the votes to ask for, nil for no limit.
@@ -151,26 +143,12 @@ type Scored struct {
 	Spent        providers.Money
 	Unaffordable bool
 	// Stopped is why no vote can be made any more: a connection was deleted, or has no budget left. Busy is why a vote must wait: its
-	// connection has no place. Votes are missing then.
+	// connection has no free slot. Votes are missing then.
 	Stopped, Busy *problem.Error
 }
 
-// Passes reports whether the failure of a vote may pass by itself, such as a rate limit.
-func (v *Vote) Passes() bool {
-	return v.ErrorCode != nil && (v.Status == judge.StatusProviderError || v.Status == judge.StatusTimeout) && passing[*v.ErrorCode]
-}
-
-// passing has the codes of failures that may pass.
-var passing = map[string]bool{
-	"provider_rate_limited": true, "provider_overloaded": true, "provider_error": true, "provider_timeout": true, "provider_unreachable": true,
-	"provider_broken_answer": true,
-}
-
-// codeBusy says that a connection has no place for a call.
+// codeBusy says that a connection has no free slot for a call.
 const codeBusy = "provider_busy"
-
-// NeedsPerson reports whether only a person can fix the failure of a vote.
-func (v *Vote) NeedsPerson() bool { return v.ErrorCode != nil && providers.NeedsPerson(*v.ErrorCode) }
 
 // scoringOne is an output while it is scored.
 type scoringOne struct {
@@ -220,8 +198,8 @@ func (o *scoringOne) panelHas(key voteKey) bool {
 func (o *scoringOne) missing(escalated bool) []voteKey {
 	done := map[voteKey]*storedVote{}
 	for key, v := range o.made {
-		if !v.Passes() {
-			done[key] = &storedVote{voteKey: key, Status: v.Status, Value: o.panels[key.Panel].said(v)}
+		if !v.FailedTransiently() {
+			done[key] = &storedVote{voteKey: key, Status: v.Status, Value: storedValue(&o.panels[key.Panel], v)}
 		}
 	}
 	var keys []voteKey
@@ -235,8 +213,8 @@ func (o *scoringOne) missing(escalated bool) []voteKey {
 	return keys
 }
 
-// said returns the value of a vote as it is stored with those of evaluations.
-func (p *readyPanel) said(v *Vote) *float64 {
+// storedValue returns the value of a vote as it is stored with those of evaluations.
+func storedValue(p *readyPanel, v *Vote) *float64 {
 	if v.Value == nil && v.Label != nil && p.scale != nil && p.scale.Type == judge.Categorical {
 		return new(float64(slices.Index(p.scale.Labels, *v.Label)))
 	}
@@ -251,24 +229,24 @@ func (sc *Scorer) Most(ctx context.Context, r *ScoreRequest) (most providers.Mon
 	if err != nil {
 		return 0, err
 	}
-	votes := map[judgePlace]int{}
+	votes := map[judgeKey]int{}
 	for _, key := range one.missing(false) {
-		votes[judgePlace{key.Panel, key.Judge}]++
+		votes[judgeKey{key.Panel, key.Judge}]++
 	}
 	for i := range sc.panels {
 		if last := len(sc.panels[i].Judges); last < len(sc.panels[i].judges) {
-			votes[judgePlace{i, last}] = sc.panels[i].judges[last].repeats
+			votes[judgeKey{i, last}] = sc.panels[i].judges[last].repeats
 		}
 	}
-	for place, n := range votes {
-		asked := &sc.panels[place.panel].judges[place.judge]
+	for key, n := range votes {
+		asked := &sc.panels[key.panel].judges[key.judge]
 		question, err := asked.Ask(&one.item, &one.output, 0)
 		if err != nil {
 			return 0, err //nolint:wrapcheck // it is for the user
 		}
 		connection, err := sc.providers.Connect(ctx, r.Caller.Projects, asked.Definition().ProviderID, asked.config.Model)
 		if problem.Is(err, problem.NotFound) {
-			err = asked.deleted()
+			err = deletedFor(asked)
 		}
 		if err != nil {
 			return 0, err //nolint:wrapcheck // it is for the user
@@ -284,8 +262,8 @@ func (sc *Scorer) Most(ctx context.Context, r *ScoreRequest) (most providers.Mon
 	return most, nil
 }
 
-// deleted is the error for a judge whose connection is gone.
-func (a *asked) deleted() *problem.Error {
+// deletedFor is the error for a judge whose connection is gone.
+func deletedFor(a *asked) *problem.Error {
 	return &problem.Error{Kind: problem.NotFound, Code: providers.CodeDeleted, Detail: fmt.Sprintf("The connection %q of the judge %q was deleted.", a.stored.ProviderName, a.name)}
 }
 

@@ -22,7 +22,7 @@ func (sc *Scorer) Estimate(ctx context.Context, grant access.Grant, samples []*g
 				return nil, err
 			}
 			calls, before := outputs*int64(one.repeats), e.Low
-			one.stored.ProviderName, err = sc.price(ctx, grant, judgePath(ready, i, j), one.Definition().ProviderID, &one.config, input, calls, e)
+			one.stored.ProviderName, err = e.AddCosts(ctx, sc.providers, grant.Projects, ready.judgePath("body.panels", i, j), one.Definition().ProviderID, &one.config, input, calls)
 			if err != nil {
 				return nil, err
 			}

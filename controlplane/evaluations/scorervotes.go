@@ -13,7 +13,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/work"
-
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
@@ -35,7 +35,7 @@ func (o *scoringOne) ask(ctx context.Context, keys []voteKey) error {
 			if o.over() {
 				return nil
 			}
-			row, err := o.attempt.ask(ctx, &ballot{voteKey: key, question: question})
+			row, err := o.attempt.ask(ctx, &voteRequest{voteKey: key, question: question})
 			if err != nil {
 				return err
 			}
@@ -66,11 +66,11 @@ func (o *scoringOne) keep(ctx context.Context, key voteKey, one *asked, row *vot
 	case row == nil:
 		o.out.Unaffordable = true
 		return nil
-	case row.Requests == 0 && text(row.ErrorCode) == providers.CodeDeleted:
-		o.out.Stopped = one.deleted()
+	case row.Requests == 0 && optional.Value(row.ErrorCode) == providers.CodeDeleted:
+		o.out.Stopped = deletedFor(one)
 		return nil
-	case row.Requests == 0 && text(row.ErrorCode) == codeBusy:
-		o.out.Busy = &problem.Error{Kind: problem.Unavailable, Code: codeBusy, Detail: text(row.ErrorDetail)}
+	case row.Requests == 0 && optional.Value(row.ErrorCode) == codeBusy:
+		o.out.Busy = &problem.Error{Kind: problem.Unavailable, Code: codeBusy, Detail: optional.Value(row.ErrorDetail)}
 		return nil
 	}
 	vote := o.panels[key.Panel].shown(row)
@@ -96,13 +96,14 @@ func (o *scoringOne) panelScore(p int) (MadeScore, error) {
 	for j := range ready.judges {
 		one := &ready.judges[j]
 		for vote := 1; vote <= one.repeats; vote++ {
-			cast := panel.Vote{Judge: int32(j), Repeat: int16(vote), Status: panel.Pending, Cost: math.NaN(), Duration: math.NaN()}
+			status := panel.Pending
 			if j == len(ready.Judges) {
-				cast.Status = panel.Skipped // unless it was asked
+				status = panel.Skipped // unless it was asked
 			}
+			cast := ready.Vote(j, vote, false, status)
 			key := voteKey{Number: subject.Number, Side: subject.Side, Repeat: subject.Repeat, Panel: p, Judge: j, Vote: vote}
 			if v := o.made[key]; v != nil {
-				ready.fill(&cast, &voteFact{Status: v.Status, Value: ready.said(v)})
+				ready.SetVote(&cast, v.Status, storedValue(ready, v))
 				if v.Status == judge.StatusOK && v.Reason != "" {
 					comments = append(comments, one.name+": "+v.Reason)
 				}
@@ -115,8 +116,8 @@ func (o *scoringOne) panelScore(p int) (MadeScore, error) {
 		return MadeScore{}, fmt.Errorf("measure a panel: %w", err)
 	}
 	made := MadeScore{Score: Score{Name: ready.Name, Error: "No judge was asked."}, Boolean: ready.scale.Type == judge.Binary, Missing: true}
-	for _, s := range ready.scoresOf(outputPlace{subject.Number, subject.Side, subject.Repeat}, &outputs[0]) {
-		made.Score, made.Missing, made.Code = s.Score, outputs[0].Reason != "", noScoreCodes[outputs[0].Reason]
+	if s := ScoreOf(ready, &outputs[0]); s != nil {
+		made.Score, made.Missing, made.Code = *s, outputs[0].Reason != "", NoScoreCode(outputs[0].Reason)
 		made.Label = ""
 		if ready.scale.Type == judge.Categorical {
 			made.Label = outputs[0].Label

@@ -7,13 +7,14 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
+
 	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 	"github.com/looptrace/looptrace/controlplane/stats"
-	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // sentence says the result in words.
-func (a *attempt) sentence(r *results) string {
+func (r *results) sentence() string {
 	var parts []string
 	primary := r.summary.primary()
 	switch {
@@ -24,7 +25,7 @@ func (a *attempt) sentence(r *results) string {
 	case r.namedItems(primary.Name) > 0:
 		parts = append(parts, primary.Name+" has labels that neither pass nor fail, so that no side is better on it.")
 	default:
-		parts = append(parts, a.verdict(primary))
+		parts = append(parts, r.verdict(primary))
 	}
 	for i := range r.summary.Metrics {
 		m := &r.summary.Metrics[i]
@@ -32,7 +33,7 @@ func (a *attempt) sentence(r *results) string {
 			continue
 		}
 		if m.Kind == KindScore {
-			parts = append(parts, a.verdict(m))
+			parts = append(parts, r.verdict(m))
 			continue
 		}
 		parts = append(parts, operationalSentence(m))
@@ -51,25 +52,25 @@ func (a *attempt) sentence(r *results) string {
 }
 
 // verdict says the result of a score.
-func (a *attempt) verdict(m *MetricSummary) string {
+func (r *results) verdict(m *MetricSummary) string {
 	d := &m.Difference
 	if d.Estimate == nil {
 		return m.Name + " cannot be compared: no item has a score on both sides."
 	}
 	items := itemsText(int64(d.N)) + groupsText(m.Groups)
-	if repeats := a.config.Sides; repeats[sideA].Repeats > 1 && repeats[sideA].Repeats == repeats[sideB].Repeats {
+	if repeats := r.config.Sides; repeats[sideA].Repeats > 1 && repeats[sideA].Repeats == repeats[sideB].Repeats {
 		items += fmt.Sprintf(" × %d", repeats[sideA].Repeats)
 	}
-	evidence := points.difference(d) + ", " + items
+	evidence := points.difference(&d.Difference) + ", " + items
 	if judged := m.Judged; judged != nil {
-		evidence += fmt.Sprintf(", corrected by labels of %s drawn at random; by judges alone %s", itemsText(int64(m.LabelsDrawn)), points.difference(judged))
+		evidence += fmt.Sprintf(", corrected by labels of %s drawn at random; by judges alone %s", itemsText(int64(m.LabelsDrawn)), points.difference(&judged.Difference))
 	}
 	if treated := m.IntentionToTreat; treated != nil && treated.Estimate != nil {
-		evidence += "; with failed outputs as 0 " + points.difference(treated)
+		evidence += "; with failed outputs as 0 " + points.difference(&treated.Difference)
 	}
-	winner, loser := a.config.Sides[sideB].Name, a.config.Sides[sideA].Name
+	winner, loser := r.config.Sides[sideB].Name, r.config.Sides[sideA].Name
 	judged := ""
-	if m.Judged == nil && slices.ContainsFunc(a.panels, func(p readyPanel) bool { return p.Name == m.Name }) {
+	if m.Judged == nil && slices.ContainsFunc(r.judged, func(p readyPanel) bool { return p.Name == m.Name }) {
 		judged = " That is by judges alone, who may err differently on both sides: " + m.labelsText() + "."
 	}
 	switch m.Verdict {
@@ -78,8 +79,8 @@ func (a *attempt) verdict(m *MetricSummary) string {
 	case compare.ABetter:
 		return fmt.Sprintf("B (%s) is worse than A (%s) on %s: %s.%s", winner, loser, m.Name, evidence, judged)
 	case compare.Equivalent:
-		text := fmt.Sprintf("A and B are equivalent on %s, within %s points: %s.", m.Name, points.exact(*a.config.EquivalenceMargin), evidence)
-		if margin := *a.config.EquivalenceMargin; d.CI != nil && (d.CI[0] <= -margin || d.CI[1] >= margin) {
+		text := fmt.Sprintf("A and B are equivalent on %s, within %s points: %s.", m.Name, points.exact(*r.config.EquivalenceMargin), evidence)
+		if margin := *r.config.EquivalenceMargin; d.CI != nil && (d.CI[0] <= -margin || d.CI[1] >= margin) {
 			text += fmt.Sprintf(" The interval that decides is that of %.4g%%, which is within.", 100*(2*d.Confidence-1))
 		}
 		return text
@@ -116,7 +117,7 @@ func operationalSentence(m *MetricSummary) string {
 	names := map[Kind]string{KindCost: "Cost", KindDuration: "Duration", KindOutputTokens: "Output tokens", KindFailures: "Failures"}
 	d := &m.Difference
 	if m.Kind == KindFailures {
-		return fmt.Sprintf("Failures of B: %s, %d items.", points.difference(d), d.N)
+		return fmt.Sprintf("Failures of B: %s, %d items.", points.difference(&d.Difference), d.N)
 	}
 	u := unitOf(m.Kind)
 	text := fmt.Sprintf("%s of B: %s%s", names[m.Kind], u.estimate(*d.Estimate), u.interval(d.CI))
@@ -185,7 +186,7 @@ func (u unit) interval(ci *stats.Interval) string {
 }
 
 // difference writes a difference with its interval and p.
-func (u unit) difference(d *Difference) string {
+func (u unit) difference(d *compare.Difference) string {
 	out := u.estimate(*d.Estimate) + u.interval(d.CI)
 	if p := probability(d.PAdjusted); p != "" {
 		out += ", " + p

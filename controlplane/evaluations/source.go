@@ -66,7 +66,7 @@ func (a *attempt) reference(ctx context.Context, made *row, t task) error {
 		return nil
 	}
 	made.Output = &t.item.ReferenceOutput
-	_, err := a.grade(ctx, made, t.item, grading{})
+	_, err := made.grade(ctx, a.graders, t.item, grading{})
 	return err
 }
 
@@ -99,7 +99,7 @@ func (a *attempt) copy(ctx context.Context, made *row, t task) error {
 		return err
 	}
 	readable := a.config.ReadsRuns && t.from.RunLookup != nil && *t.from.RunLookup == lookupRead
-	left, err := a.grade(ctx, made, t.item, grading{scores: scores, later: readable})
+	left, err := made.grade(ctx, a.graders, t.item, grading{scores: scores, later: readable})
 	if err != nil || !left {
 		return err
 	}
@@ -110,6 +110,6 @@ func (a *attempt) copy(ctx context.Context, made *row, t task) error {
 	if scores, err = readScores(made.Scores); err != nil {
 		return err
 	}
-	_, err = a.grade(ctx, made, t.item, grading{scores: scores, calls: calls[made.RunID]})
+	_, err = made.grade(ctx, a.graders, t.item, grading{scores: scores, calls: calls[made.RunID]})
 	return err
 }

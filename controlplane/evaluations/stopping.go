@@ -27,15 +27,15 @@ func (s *stopping) set(reason StopReason, failure *problem.Error) {
 	}
 }
 
-// note counts the failures of a side that only a person can fix.
+// note counts the permanent failures of a side.
 func (s *stopping) note(side int, failure *problem.Error) {
 	s.mu.Lock()
-	if failure == nil || !providers.NeedsPerson(failure.Code) {
+	if failure == nil || !providers.IsPermanent(failure.Code) {
 		s.failed[side] = 0
 	} else {
 		s.failed[side]++
 	}
-	over := s.failed[side] >= maxPermanentFailures
+	over := s.failed[side] >= MaxPermanentFailures
 	s.mu.Unlock()
 	if over {
 		s.set("", failure)
@@ -45,33 +45,31 @@ func (s *stopping) note(side int, failure *problem.Error) {
 // stoppedJudges is which judges are stopped. The other votes go on: no evaluation is voided by one judge.
 type stoppedJudges struct {
 	mu     sync.Mutex
-	failed map[judgePlace]int
+	failed map[judgeKey]int
 }
 
-type judgePlace struct{ panel, judge int }
-
-// note counts the failures of a judge that only a person can fix, and reports whether it is stopped.
+// note counts the permanent failures of a judge, and reports whether it is stopped.
 func (s *stoppedJudges) note(panel, judge int, failure *problem.Error) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at := judgePlace{panel, judge}
+	at := judgeKey{panel, judge}
 	switch {
-	case s.failed[at] >= maxPermanentFailures:
-	case failure == nil || !providers.NeedsPerson(failure.Code):
+	case s.failed[at] >= MaxPermanentFailures:
+	case failure == nil || !providers.IsPermanent(failure.Code):
 		delete(s.failed, at)
 	default:
 		if s.failed == nil {
-			s.failed = map[judgePlace]int{}
+			s.failed = map[judgeKey]int{}
 		}
 		s.failed[at]++
 	}
-	return s.failed[at] >= maxPermanentFailures
+	return s.failed[at] >= MaxPermanentFailures
 }
 
 func (s *stoppedJudges) stopped(panel, judge int) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.failed[judgePlace{panel, judge}] >= maxPermanentFailures
+	return s.failed[judgeKey{panel, judge}] >= MaxPermanentFailures
 }
 
 // allStopped reports whether no judge is left.

@@ -38,25 +38,32 @@ func (a *attempt) forgetStops(ctx context.Context) error {
 	return err
 }
 
+// MaxPermanentFailures is how often the votes of a judge, or the outputs of a side, may fail one after the other for a reason that lasts.
+// Then the judge is stopped, or the evaluation fails.
+const MaxPermanentFailures = 10
+
 // readStops returns the judges that were stopped.
-func (a *attempt) readStops(ctx context.Context) (map[judgePlace]*panel.Stopped, error) {
+func (s *Reader) readStops(ctx context.Context, e *Evaluation) (map[judgeKey]*panel.Stopped, error) {
 	rows, err := postgres.Many[struct {
 		Panel       int
 		Judge       int
 		ErrorCode   string
 		ErrorDetail string
-	}](ctx, a.db, "list stopped judges", pgx.NamedArgs{"id": a.e.ID})
+	}](ctx, s.db, "list stopped judges", pgx.NamedArgs{"id": e.ID})
 	if err != nil {
 		return nil, err
 	}
-	stops := map[judgePlace]*panel.Stopped{}
+	stops := map[judgeKey]*panel.Stopped{}
 	for _, row := range rows {
-		stops[judgePlace{row.Panel, row.Judge}] = &panel.Stopped{
-			Failures: maxPermanentFailures, Error: panel.Failure{Code: row.ErrorCode, Detail: cut(row.ErrorDetail)}, Remedy: remedyOf(row.ErrorCode),
+		stops[judgeKey{row.Panel, row.Judge}] = &panel.Stopped{
+			Failures: MaxPermanentFailures, Error: panel.Failure{Code: row.ErrorCode, Detail: utf8text.Cut(row.ErrorDetail, maxStopDetail)}, Remedy: remedyOf(row.ErrorCode),
 		}
 	}
 	return stops, nil
 }
+
+// maxStopDetail is how many characters are shown of why a judge was stopped.
+const maxStopDetail = 1000
 
 // fixedFor has the codes of failures that lie in what a judge is, which no evaluation changes.
 var fixedFor = map[string]bool{

@@ -1,17 +1,14 @@
 package evaluations
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 
-	"github.com/jackc/pgx/v5"
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
-	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/stats"
-	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
 
 // level is that of tests and intervals: 1 minus the confidence.
@@ -82,14 +79,14 @@ type Model struct {
 
 // metricOf returns the values of a metric for the items up to a number. Those of failed outputs are 0 if failedAsZero.
 func (r *results) metricOf(m *metric, last int, margin *float64, failedAsZero bool) compare.Metric {
-	place := r.place(m.name)
+	index := r.index(m.name)
 	out := compare.Metric{Name: m.name, Better: compare.Direction(m.better), Items: make([]compare.Paired, 0, last), Amount: !m.isShare()}
 	if m.kind == KindScore {
 		out.Equivalence = margin
 	}
 	for i := range r.items[:last] {
 		item := &r.items[i]
-		pair := compare.Paired{A: item.valuesOf(sideA, place), B: item.valuesOf(sideB, place), Group: item.group}
+		pair := compare.Paired{A: item.valuesOf(sideA, index), B: item.valuesOf(sideB, index), Group: item.group}
 		if failedAsZero {
 			pair.A, pair.B = withFailures(pair.A, item.failed[sideA]), withFailures(pair.B, item.failed[sideB])
 		}
@@ -107,22 +104,25 @@ func withFailures(scores []float64, failed int) []float64 {
 // and all of it once the primary one is shown.
 const primaryShare = 0.8
 
+// forecastPower is the power of plans that nobody named.
+const forecastPower = .8
+
 // differentTimes is the flag of durations of outputs that were made at different times, under whatever load there was.
 const differentTimes stats.Flag = "different_times"
 
-// summarize compares the sides.
-func (a *attempt) summarize(r *results, stoppedAt *float64) error {
+// Summarize compares the sides. stoppedAt is the part of the items after which the evaluation stopped early, nil if it did not.
+func (r *results) Summarize(stoppedAt *float64) error {
 	r.summary.StoppedAt, r.summary.Metrics = stoppedAt, make([]MetricSummary, len(r.metrics))
 	r.summary.Partial, r.summary.Panels = r.partial(), r.panels
-	compared := a.compare(r, false)
+	compared := r.compare(false)
 	treated := compared
 	if r.accounting.OutputsFailed > 0 {
-		treated = a.compare(r, true)
+		treated = r.compare(true)
 	}
 	for i := range r.metrics {
 		m := &r.metrics[i]
 		alpha := level
-		if look := a.look(r, m); look != 0 {
+		if look := r.look(m); look != 0 {
 			alpha = look
 		}
 		summary := summaryOf(m, &compared[i], alpha)
@@ -131,8 +131,8 @@ func (a *attempt) summarize(r *results, stoppedAt *float64) error {
 			judged.Difference = *judged.Judged
 			summary.Judged = new(m.differenceOf(&judged, alpha))
 		}
-		if a.labelled(m.name) {
-			summary.addLabels(r.pairsOf(m, a.e.DatasetID))
+		if r.labelled(m.name) {
+			summary.addLabels(r.pairsOf(m))
 		}
 		if m.kind == KindScore && r.accounting.OutputsFailed > 0 {
 			summary.IntentionToTreat = new(m.differenceOf(&treated[i], alpha))
@@ -152,37 +152,37 @@ func (a *attempt) summarize(r *results, stoppedAt *float64) error {
 		}
 		r.summary.Metrics[i] = summary
 	}
-	r.summary.Sentence = a.sentence(r)
+	r.summary.Sentence = r.sentence()
 	var err error
-	r.summary.Conditions, err = a.config.conditions(r.models, r.input)
+	r.summary.Conditions, err = conditionsOf(r.config, r.models, r.input)
 	return err
 }
 
 // labelled reports whether a metric is the score of a panel, on whose scale people label outputs.
-func (a *attempt) labelled(name string) bool {
-	return slices.ContainsFunc(a.panels, func(p readyPanel) bool { return p.Name == name && p.Kind == judge.TypeScore })
+func (r *results) labelled(name string) bool {
+	return slices.ContainsFunc(r.judged, func(p readyPanel) bool { return p.Name == name && p.Kind == judge.TypeScore })
 }
 
 // compare compares all metrics, which are one family of tests.
-func (a *attempt) compare(r *results, failedAsZero bool) []compare.Comparison {
+func (r *results) compare(failedAsZero bool) []compare.Comparison {
 	list := make([]compare.Metric, len(r.metrics))
 	for i := range r.metrics {
 		m := &r.metrics[i]
-		list[i] = r.metricOf(m, len(r.items), a.config.EquivalenceMargin, failedAsZero && m.kind == KindScore)
-		list[i].Look = a.look(r, m)
+		list[i] = r.metricOf(m, len(r.items), r.config.EquivalenceMargin, failedAsZero && m.kind == KindScore)
+		list[i].Look = r.look(m)
 		if !failedAsZero {
-			list[i].Corrected = corrected(r.pairsOf(m, a.e.DatasetID))
+			list[i].Corrected = corrected(r.pairsOf(m))
 		}
 		if r.isPrimary(m) {
 			list[i].Weight = primaryShare
 		} else if r.summary.PrimaryMetric != nil {
 			list[i].Weight = (1 - primaryShare) / float64(len(r.metrics)-1)
 		}
-		if m.kind == KindDuration && (a.config.Sides[sideA].EvalRunID != nil || a.config.Sides[sideB].EvalRunID != nil) {
+		if m.kind == KindDuration && (r.config.Sides[sideA].EvalRunID != nil || r.config.Sides[sideB].EvalRunID != nil) {
 			list[i].Untested = differentTimes
 		}
 	}
-	return compare.Compare(list, compare.CompareOptions{Alpha: level, Seed: uint64(a.e.Seed)})
+	return compare.Compare(list, compare.CompareOptions{Alpha: level, Seed: uint64(r.e.Seed)})
 }
 
 func (r *results) isPrimary(m *metric) bool {
@@ -190,11 +190,11 @@ func (r *results) isPrimary(m *metric) bool {
 }
 
 // look returns the level of the last look at a metric that may stop the evaluation early, 0 for others.
-func (a *attempt) look(r *results, m *metric) float64 {
-	if !a.config.StopEarly || !r.isPrimary(m) {
+func (r *results) look(m *metric) float64 {
+	if !r.config.StopEarly || !r.isPrimary(m) {
 		return 0
 	}
-	return a.lastLevel(r)
+	return r.lastLevel()
 }
 
 // primary returns the primary metric, or nil.
@@ -234,16 +234,16 @@ func (m *metric) differenceOf(c *compare.Comparison, alpha float64) Difference {
 }
 
 // looksUpTo returns the tests of the primary metric after the looks at the items up to a number.
-func (a *attempt) looksUpTo(r *results, last int64) []stats.Look {
+func (r *results) looksUpTo(last int64) []stats.Look {
 	primary := metric{name: *r.summary.PrimaryMetric, kind: KindScore, better: Higher}
 	var list []stats.Look
-	for _, p := range a.parts() {
-		if p.pilot || int64(p.last) > last {
+	for _, p := range Parts(r.e, r.config) {
+		if int64(p.Last) > last {
 			continue
 		}
-		one := r.metricOf(&primary, int(p.last), nil, false)
-		compared := compare.Compare([]compare.Metric{one}, compare.CompareOptions{Seed: uint64(a.e.Seed)})
-		look := stats.Look{Fraction: p.share, P: 1}
+		one := r.metricOf(&primary, int(p.Last), nil, false)
+		compared := compare.Compare([]compare.Metric{one}, compare.CompareOptions{Seed: uint64(r.e.Seed)})
+		look := stats.Look{Fraction: p.Share, P: 1}
 		if p := compared[0].Difference.P; p != nil {
 			look.P = *p
 		}
@@ -252,27 +252,18 @@ func (a *attempt) looksUpTo(r *results, last int64) []stats.Look {
 	return list
 }
 
-// decided tests whether the primary metric is decided after the items up to a number.
-func (a *attempt) decided(ctx context.Context, last int32) (bool, error) {
-	r, err := a.read(ctx, last)
-	if err != nil {
-		return false, err
-	}
-	return a.decidedBy(r, last)
-}
-
-// decidedBy tests it by the results of these items.
-func (a *attempt) decidedBy(r *results, last int32) (bool, error) {
-	test := stats.SequentialTest(a.looksUpTo(r, int64(last)), primaryShare*level)
+// Decided tests whether the primary metric is decided after the items up to a number, which are those that were read.
+func (r *results) Decided(last int32) (bool, error) {
+	test := stats.SequentialTest(r.looksUpTo(int64(last)), primaryShare*level)
 	if test.Flag != "" {
-		return false, fmt.Errorf("test whether evaluation %s is decided: %s", a.e.ID, test.Flag)
+		return false, fmt.Errorf("test whether evaluation %s is decided: %s", r.e.ID, test.Flag)
 	}
 	return test.Stop, nil
 }
 
 // lastLevel returns the level of the last look.
-func (a *attempt) lastLevel(r *results) float64 {
-	found := a.looksUpTo(r, r.accounting.Items-r.accounting.Pending) // items are made in their order
+func (r *results) lastLevel() float64 {
+	found := r.looksUpTo(r.accounting.Items - r.accounting.Pending) // items are made in their order
 	if len(found) == 0 {
 		return primaryShare * level
 	}
@@ -282,41 +273,43 @@ func (a *attempt) lastLevel(r *results) float64 {
 	return primaryShare * level
 }
 
-// reestimate estimates the cost from what the first items cost. With judges the estimate from tokens stays, which has their votes.
-func (a *attempt) reestimate(ctx context.Context, last int32) error {
-	if len(a.panels) > 0 {
-		return nil
-	}
-	r, err := a.read(ctx, last)
-	if err != nil {
-		return err
-	}
-	estimate, err := a.e.ReadEstimate()
-	if err != nil {
-		return err
-	}
-	items := float64(a.e.ItemCount - a.e.SkippedItemCount)
-	low, high := 0.0, 0.0
-	for side := range a.config.Sides {
-		if a.renderers[side] == nil {
-			continue
+// Part is the items up to a number, and their share of all.
+type Part struct {
+	Last  int32
+	Share float64
+}
+
+// Parts are the parts of the items after which an evaluation tests whether it may stop early, and at last all items.
+func Parts(e *Evaluation, config *Config) []Part {
+	items := int32(e.ItemCount)
+	var list []Part
+	for _, share := range looks {
+		if last := int32(share * float64(items)); config.StopEarly && last > PilotItems {
+			list = append(list, Part{last, share})
 		}
-		var costs []float64
-		for i := range r.items {
-			costs = append(costs, r.items[i].valuesOf(side, r.place(metricCost))...)
-		}
-		found := stats.MeanInterval(costs, level)
-		if found.CI == nil { // unknown, or too few: the estimate from tokens stays
-			return nil
-		}
-		outputs := items * float64(a.config.Sides[side].Repeats)
-		low, high = low+max(0, found.CI[0])*outputs, high+found.CI[1]*outputs
 	}
-	estimate.Low, estimate.High, estimate.Basis = new(providers.MoneyOf(low)), new(providers.MoneyOf(high)), BasisPilot
-	text, err := json.Marshal(estimate)
-	if err != nil {
-		return fmt.Errorf("encode the estimate: %w", err)
+	return append(list, Part{items, 1})
+}
+
+// looks are the shares of those parts. The first p value that may stop it is above the least that a permutation test has, 1/10000: after a
+// quarter of the items it would be 0.000015.
+var looks = []float64{0.4, 0.6, 0.8}
+
+// ReadSummary returns the summary of a comparison, nil before the end.
+func ReadSummary(e *Evaluation) (*Summary, error) { return readSummary[Summary](e) }
+
+// ReadEvalRunSummary returns the summary of an eval-run, nil before the end.
+func ReadEvalRunSummary(e *Evaluation) (*EvalRunSummary, error) {
+	return readSummary[EvalRunSummary](e)
+}
+
+func readSummary[S any](e *Evaluation) (*S, error) {
+	if e.Summary == nil {
+		return nil, nil //nolint:nilnil // there is none yet
 	}
-	_, err = a.db.Exec(ctx, "keep estimate", pgx.NamedArgs{"id": a.e.ID, "attempt": a.id, "estimate": string(text)})
-	return err
+	var summary S
+	if err := json.Unmarshal([]byte(*e.Summary), &summary); err != nil {
+		return nil, fmt.Errorf("read the summary of evaluation %s: %w", e.ID, err)
+	}
+	return &summary, nil
 }

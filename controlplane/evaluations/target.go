@@ -1,8 +1,12 @@
 package evaluations
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -11,6 +15,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
+	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
 // TargetType is where the outputs of an eval-run come from.
@@ -44,19 +49,19 @@ func (c *Config) sent(kind Type) bool {
 }
 
 // sourceRun returns an eval-run of the project that has ended: its results are needed, not its summary.
-func (s *Service) sourceRun(ctx context.Context, grant access.Grant, location string, id uuid.UUID) (Evaluation, error) {
-	found, err := s.Get(ctx, grant, EvalRun, id)
+func (s *Starter) sourceRun(ctx context.Context, grant access.Grant, location string, id uuid.UUID) (Evaluation, error) {
+	found, err := s.evaluations.Get(ctx, grant, EvalRun, id)
 	if project, projectErr := grant.Project(); problem.Is(err, problem.NotFound) || err == nil && (projectErr != nil || found.ProjectID != project) {
 		return found, problem.InvalidField(location, "is no eval-run of the project")
 	}
-	if err == nil && found.unfinished() {
+	if err == nil && found.Unfinished() {
 		return found, &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: fmt.Sprintf("The eval-run %q still runs. Finish it first.", found.Name)}
 	}
 	return found, err
 }
 
 // labelledItems returns the items of which an output of an eval-run has a label.
-func (s *Service) labelledItems(ctx context.Context, e *Evaluation) ([]uuid.UUID, error) {
+func (s *Starter) labelledItems(ctx context.Context, e *Evaluation) ([]uuid.UUID, error) {
 	found, err := postgres.Many[struct{ ItemID uuid.UUID }](ctx, s.db, "list labelled items", pgx.NamedArgs{"project": e.ProjectID, "id": e.ID})
 	ids := make([]uuid.UUID, len(found))
 	for i := range found {
@@ -64,3 +69,57 @@ func (s *Service) labelledItems(ctx context.Context, e *Evaluation) ([]uuid.UUID
 	}
 	return ids, err
 }
+
+// FoundRuns says what became of the runs that a filter found. Selected is the sum of Evaluated, the counts of Skipped, and OtherSkipped.
+type FoundRuns struct {
+	// Matched are all that match, Selected those that were taken of them.
+	Matched   int64         `json:"matched"`
+	Selected  int64         `json:"selected"`
+	Evaluated int64         `json:"evaluated"`
+	Skipped   []SkippedRuns `json:"skipped"`
+	// OtherSkipped are those with reasons that are not listed.
+	OtherSkipped int64 `json:"other_skipped"`
+}
+
+// SkippedRuns counts runs that cannot be evaluated, for a reason.
+type SkippedRuns struct {
+	Reason string `json:"reason"`
+	Runs   int64  `json:"runs"`
+}
+
+// Skip counts runs that cannot be evaluated by their reasons.
+func (f *FoundRuns) Skip(reasons map[string]int64) {
+	for _, one := range f.Skipped {
+		reasons[one.Reason] += one.Runs
+	}
+	f.Skipped = []SkippedRuns{}
+	for _, reason := range slices.SortedFunc(maps.Keys(reasons), func(x, y string) int {
+		return cmp.Or(cmp.Compare(reasons[y], reasons[x]), cmp.Compare(x, y))
+	}) {
+		if len(f.Skipped) < maxListed {
+			f.Skipped = append(f.Skipped, SkippedRuns{utf8text.Storable(reason), reasons[reason]})
+		} else {
+			f.OtherSkipped += reasons[reason]
+		}
+	}
+}
+
+// Sentence says what is left out, empty if nothing is.
+func (f *FoundRuns) Sentence() string {
+	skipped := f.Selected - f.Evaluated
+	if skipped == 0 {
+		return ""
+	}
+	reasons := make([]string, 0, maxReasons+1)
+	others := skipped
+	for _, one := range f.Skipped[:min(len(f.Skipped), maxReasons)] {
+		reasons, others = append(reasons, fmt.Sprintf("%d: %s", one.Runs, one.Reason)), others-one.Runs
+	}
+	if others > 0 {
+		reasons = append(reasons, fmt.Sprintf("%d for other reasons", others))
+	}
+	return fmt.Sprintf("%d of %d recorded runs could not be evaluated (%s).", skipped, f.Selected, strings.Join(reasons, "; "))
+}
+
+// maxReasons is how many reasons a sentence names.
+const maxReasons = 5

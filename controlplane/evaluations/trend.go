@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/looptrace/looptrace/controlplane/stats/compare"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/stats/compare"
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -44,22 +46,22 @@ type TrendChange struct {
 }
 
 // Trend returns a metric of an eval-run and of those before it. An empty name is that of the primary metric.
-func (s *Service) Trend(ctx context.Context, grant access.Grant, id uuid.UUID, name string, limit int) (*Trend, error) {
-	e, err := s.Get(ctx, grant, EvalRun, id)
+func (s *Reporter) Trend(ctx context.Context, grant access.Grant, id uuid.UUID, name string, limit int) (*Trend, error) {
+	e, err := s.evaluations.Get(ctx, grant, EvalRun, id)
 	if err != nil {
 		return nil, err
 	}
 	if name == "" {
-		name = text(e.PrimaryMetric)
+		name = optional.Value(e.PrimaryMetric)
 	}
 	runs, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list eval-runs of a trend", pgx.NamedArgs{"id": e.ID, "metric": name, "limit": limit})
 	if err != nil {
 		return nil, err
 	}
 	trend := &Trend{Metric: name, Better: Higher, Points: []TrendPoint{}}
-	var after *gateSide
+	var after *evalRunResult
 	for _, run := range runs {
-		side, err := s.gateSide(ctx, grant, "query", run.ID, "")
+		side, err := s.results.EvalRun(ctx, grant, "query", run.ID, "")
 		if problem.Is(err, problem.Invalid) || problem.Is(err, problem.Conflict) { // it was deleted or resumed in the meantime
 			continue
 		}
@@ -70,7 +72,7 @@ func (s *Service) Trend(ctx context.Context, grant access.Grant, id uuid.UUID, n
 		if !ok {
 			continue
 		}
-		if err := s.readPeople(ctx, side, name); err != nil {
+		if err := s.results.ReadPeople(ctx, side, name); err != nil {
 			return nil, err
 		}
 		if n := len(trend.Points); n > 0 {
@@ -85,16 +87,15 @@ func (s *Service) Trend(ctx context.Context, grant access.Grant, id uuid.UUID, n
 }
 
 // changeOf compares two eval-runs of a trend.
-func changeOf(now, was *gateSide, m *metric) *TrendChange {
-	g := &Gate{}
-	pairs, _, people := g.pair(now, was, m.name)
-	one := compare.Metric{Name: m.name, Better: compare.Direction(m.better), Items: pairs, Amount: !m.isShare(), Corrected: corrected(people)}
+func changeOf(now, was *evalRunResult, m *metric) *TrendChange {
+	g := Pair(now, was, m.name)
+	one := compare.Metric{Name: m.name, Better: compare.Direction(m.better), Items: g.Items, Amount: !m.isShare(), Corrected: g.Correction}
 	if m.kind == KindDuration {
 		one.Untested = differentTimes
 	}
 	compared := compare.Compare([]compare.Metric{one}, compare.CompareOptions{Alpha: level})[0]
 	c := &TrendChange{
-		Since: was.e.ID, Same: int64(len(pairs)), OnlyHere: g.OnlyCandidate, OnlyBefore: g.OnlyBaseline, Changed: g.Changed,
+		Since: was.e.ID, Same: int64(len(g.Items)), OnlyHere: g.OnlyCandidate, OnlyBefore: g.OnlyBaseline, Changed: g.Changed,
 		Difference: m.differenceOf(&compared, level), Groups: compared.Groups,
 	}
 	if compared.Judged != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -35,7 +36,7 @@ type Tried struct {
 }
 
 // TryJudge asks a judge of scores once about each sample, and about its canary. It stores no vote.
-func (s *Service) TryJudge(ctx context.Context, grant access.Grant, stored *Judge, samples []JudgeSample, maxCost providers.Money) ([]Tried, Tried, judge.Finding, error) {
+func (s *Worker) TryJudge(ctx context.Context, grant access.Grant, stored *Judge, samples []JudgeSample, maxCost providers.Money) ([]Tried, Tried, judge.Finding, error) {
 	var canaryTried Tried
 	project, err := grant.Project()
 	if err != nil {
@@ -78,7 +79,7 @@ func (s *Service) TryJudge(ctx context.Context, grant access.Grant, stored *Judg
 		}
 		list[i].Question = question
 		group.Go(func() error {
-			vote, err := a.ask(ctx, &ballot{voteKey: voteKey{Number: int32(i + 1), Repeat: 1, Vote: 1}, question: question})
+			vote, err := a.ask(ctx, &voteRequest{voteKey: voteKey{Number: int32(i + 1), Repeat: 1, Vote: 1}, question: question})
 			if err == nil && vote == nil {
 				err = &problem.Error{Kind: problem.PaymentRequired, Code: "budget_exceeded", Detail: "The votes cost more than max_cost_usd, or than the connection's budget allows. Raise it, or take fewer samples."}
 			}
@@ -93,5 +94,5 @@ func (s *Service) TryJudge(ctx context.Context, grant access.Grant, stored *Judg
 	}
 	canaryTried = list[len(samples)]
 	v := &canaryTried.Vote
-	return list[:len(samples)], canaryTried, canary.Check(&judge.Vote{Status: v.Status, Value: v.Value, Label: text(v.Label)}), nil
+	return list[:len(samples)], canaryTried, canary.Check(&judge.Vote{Status: v.Status, Value: v.Value, Label: optional.Value(v.Label)}), nil
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/work"
-
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
@@ -41,8 +41,11 @@ type voteKey struct {
 	Swapped bool  `json:"swapped"`
 }
 
-// ballot is a vote to ask for.
-type ballot struct {
+// judgeKey says which judge it is.
+type judgeKey struct{ panel, judge int }
+
+// voteRequest is a vote to ask a judge for.
+type voteRequest struct {
 	voteKey
 	question *judge.Question
 	// cacheKey is the hash of what the vote depends on.
@@ -99,10 +102,10 @@ func (a *attempt) vote(ctx context.Context, after, last int32) error {
 			return nil
 		}
 		err := pool(ctx, a, a.storeVotes,
-			func(ctx context.Context, ballots chan<- ballot) error {
-				return a.findVotes(ctx, after, last, escalated, ballots)
+			func(ctx context.Context, requests chan<- voteRequest) error {
+				return a.findVotes(ctx, after, last, escalated, requests)
 			},
-			func(ctx context.Context, b ballot) (*voteRow, error) { return a.ask(ctx, &b) })
+			func(ctx context.Context, b voteRequest) (*voteRow, error) { return a.ask(ctx, &b) })
 		if err != nil || a.stopped() {
 			return err
 		}
@@ -124,7 +127,7 @@ func (a *attempt) storeVotes(ctx context.Context, batch []voteRow) error {
 }
 
 // ask asks for a vote, once more if the answer is malformed. It returns nil if the cap does not allow it, or if its judge was stopped.
-func (a *attempt) ask(ctx context.Context, b *ballot) (*voteRow, error) {
+func (a *attempt) ask(ctx context.Context, b *voteRequest) (*voteRow, error) {
 	if b.made != nil {
 		return b.made, nil
 	}
@@ -147,7 +150,7 @@ func (a *attempt) ask(ctx context.Context, b *ballot) (*voteRow, error) {
 		}
 		ctx = work.Stay(ctx) // the answer is paid
 		vote := b.question.Read(done.Last.Result)
-		made.keep(&vote)
+		setAnswer(&made, &vote)
 		if vote.Status != judge.StatusParseError && vote.Status != judge.StatusOffScale || try == voteTries {
 			a.stoppedJudges.note(b.Panel, b.Judge, nil)
 			return &made, nil
@@ -160,7 +163,7 @@ func (a *attempt) ask(ctx context.Context, b *ballot) (*voteRow, error) {
 const voteTries = 2
 
 // completeVote calls the model of a judge, and adds what that took to the vote. It returns nil if the money is spent.
-func (a *attempt) completeVote(ctx context.Context, one *asked, b *ballot, messages []json.RawMessage, made *voteRow) (*completions.Completion, error) {
+func (a *attempt) completeVote(ctx context.Context, one *asked, b *voteRequest, messages []json.RawMessage, made *voteRow) (*completions.Completion, error) {
 	caller := a.caller
 	caller.Metadata = map[string]any{"panel": a.panels[b.Panel].Name, "judge": one.name, "judge_version": one.stored.Version, "vote": b.Vote}
 	maps.Copy(caller.Metadata, a.about)
@@ -178,16 +181,16 @@ func (a *attempt) completeVote(ctx context.Context, one *asked, b *ballot, messa
 	if done == nil && err == nil {
 		return nil, nil //nolint:nilnil // the money is spent
 	}
-	made.add(done)
+	addCall(made, done)
 	return done, err
 }
 
-// add adds what a call took.
-func (v *voteRow) add(done *completions.Completion) {
+// addCall adds what a call took.
+func addCall(v *voteRow, done *completions.Completion) {
 	first := v.Requests == 0
 	v.RunID = &done.Run
 	if done.Last.Result != nil {
-		v.Model = said(done.Last.Model)
+		v.Model = optional.NonZero(utf8text.Storable(done.Last.Model))
 	}
 	v.Requests += done.Attempts
 	v.DurationMS = added(first, v.DurationMS, new(float64(done.Duration)/float64(time.Millisecond)))
@@ -213,15 +216,15 @@ func added[N int64 | float64](first bool, sum, more *N) *N {
 	return new(*sum + *more)
 }
 
-// keep keeps what the judge said.
-func (v *voteRow) keep(vote *judge.Vote) {
-	v.Status, v.Value, v.Label, v.Reason = vote.Status, vote.Value, said(vote.Label), utf8text.Storable(vote.Reason)
+// setAnswer fills in what the judge said.
+func setAnswer(v *voteRow, vote *judge.Vote) {
+	v.Status, v.Value, v.Label, v.Reason = vote.Status, vote.Value, optional.NonZero(utf8text.Storable(vote.Label)), utf8text.Storable(vote.Reason)
 	v.Raw = new(utf8text.Cut(utf8text.Storable(vote.Raw), maxRaw))
 	v.ErrorCode, v.ErrorDetail = nil, nil
 }
 
 // failedVote stores a failure as the vote, unless it says that the attempt cannot go on.
-func (a *attempt) failedVote(ctx context.Context, made *voteRow, b *ballot, err error) (*voteRow, error) {
+func (a *attempt) failedVote(ctx context.Context, made *voteRow, b *voteRequest, err error) (*voteRow, error) {
 	cause := err
 	refused, stopped, err := a.failure(ctx, cause)
 	if refused == nil || stopped {

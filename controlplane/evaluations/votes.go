@@ -9,7 +9,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
-
+	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
@@ -63,7 +63,7 @@ func (p *readyPanel) shown(v *voteRow) Vote {
 }
 
 // addVotes adds the votes on items.
-func (s *Service) addVotes(ctx context.Context, e *Evaluation, numbers []int32, place map[int32]*Item) error {
+func (s *Service) addVotes(ctx context.Context, e *Evaluation, numbers []int32, byNumber map[int32]*Item) error {
 	config, err := e.ReadConfig()
 	if err != nil || len(config.Panels) == 0 {
 		return err
@@ -77,7 +77,7 @@ func (s *Service) addVotes(ctx context.Context, e *Evaluation, numbers []int32, 
 		return err
 	}
 	for i := range rows {
-		item := place[rows[i].Number]
+		item := byNumber[rows[i].Number]
 		item.Votes = append(item.Votes, panels[rows[i].Panel].shown(&rows[i]))
 	}
 	return nil
@@ -100,4 +100,20 @@ func (i *Item) Winner(name string, repeat int) (*string, error) {
 		}
 	}
 	return nil, nil //nolint:nilnil // there is none
+}
+
+// FailedTransiently reports whether the failure of a vote may end by itself, such as a rate limit.
+func (v *Vote) FailedTransiently() bool {
+	return v.ErrorCode != nil && (v.Status == judge.StatusProviderError || v.Status == judge.StatusTimeout) && transient[*v.ErrorCode]
+}
+
+// transient has the codes of failures that may end by themselves.
+var transient = map[string]bool{
+	"provider_rate_limited": true, "provider_overloaded": true, "provider_error": true, "provider_timeout": true, "provider_unreachable": true,
+	"provider_broken_answer": true,
+}
+
+// FailedPermanently reports whether the failure of a vote lasts until a person changes something.
+func (v *Vote) FailedPermanently() bool {
+	return v.ErrorCode != nil && providers.IsPermanent(*v.ErrorCode)
 }

@@ -192,7 +192,7 @@ func (s *Service) grow(ctx context.Context, e *experiment, used []*result) (grow
 	for i, r := range used {
 		keys[i] = r.key
 	}
-	items, err := s.evaluations.ItemsByKey(ctx, grantOf(e.ProjectID), e.ID, keys)
+	items, err := s.growing.ItemsByKey(ctx, grantOf(e.ProjectID), e.ID, keys)
 	if err != nil {
 		return false, false, err //nolint:wrapcheck // it names the statement
 	}
@@ -243,7 +243,7 @@ func (s *Service) growBy(ctx context.Context, e *experiment, results []*result, 
 		r.result.ItemID = items[r.key]
 		growth.Results = append(growth.Results, r.result)
 	}
-	return s.evaluations.Grow(ctx, grantOf(e.ProjectID), growth) //nolint:wrapcheck // the caller tells what it means
+	return s.growing.Grow(ctx, grantOf(e.ProjectID), growth) //nolint:wrapcheck // the caller tells what it means
 }
 
 // refuse notes why claimed results are not used after all.
@@ -392,7 +392,7 @@ func (s *Service) describe(ctx context.Context, e *experiment) error {
 	if sum > 0 {
 		metadata["langfuse.unused_results"] = fmt.Sprintf("%d (%s)", sum, strings.Join(counts, ", "))
 	}
-	err = s.evaluations.Describe(ctx, grantOf(e.ProjectID), e.ID, metadata)
+	err = s.growing.Describe(ctx, grantOf(e.ProjectID), e.ID, metadata)
 	if errors.Is(err, postgres.ErrNotFound) { // nothing of it could be used, or it was deleted
 		return nil
 	}

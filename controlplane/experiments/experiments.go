@@ -51,6 +51,7 @@ type Service struct {
 	runs        *runs.Service
 	datasets    *datasets.Service
 	evaluations *evaluations.Service
+	growing     *evaluations.Starter
 	now         func() time.Time
 	log         *slog.Logger
 }
@@ -63,9 +64,10 @@ func (passArgs) Kind() string { return "experiments" }
 
 // New returns a service on the database, which works as a job of the queue. now is the clock.
 func New(
-	pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, sets *datasets.Service, evaluated *evaluations.Service, now func() time.Time, log *slog.Logger,
+	pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, sets *datasets.Service, evaluated *evaluations.Service, growing *evaluations.Starter, now func() time.Time,
+	log *slog.Logger,
 ) *Service {
-	s := &Service{postgres.NewDB(pool, queries), reader, sets, evaluated, postgres.Clock(now), log}
+	s := &Service{postgres.NewDB(pool, queries), reader, sets, evaluated, growing, postgres.Clock(now), log}
 	work.Repeat(queue, passEvery, passArgs{}, func(ctx context.Context, _ passArgs, _ bool) error {
 		if err := s.Pass(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "look for experiments; will retry", "error", err)

@@ -148,7 +148,7 @@ func (s *Service) finishQuiet(ctx context.Context) error {
 		if _, err := s.db.Exec(ctx, "finish experiment", pgx.NamedArgs{"id": e.ID, "now": s.now(), "before": before}); err != nil {
 			return err
 		}
-		if _, _, err := s.evaluations.Finish(ctx, grantOf(e.ProjectID), e.ID); err != nil {
+		if _, _, err := s.growing.Finish(ctx, grantOf(e.ProjectID), e.ID); err != nil {
 			return fmt.Errorf("finish eval-run %s: %w", e.ID, err)
 		}
 	}

@@ -89,7 +89,7 @@ func readItem[T any](
 
 // PutComparisonLabel labels an output of a side.
 func (h comparisonHandlers) PutComparisonLabel(ctx context.Context, req contract.PutComparisonLabelRequestObject) (contract.PutComparisonLabelResponseObject, error) {
-	label, err := putLabel(ctx, h.evaluations, evaluations.LabelPlace{
+	label, err := putLabel(ctx, h.evaluations.Service, evaluations.LabelTarget{
 		Kind: evaluations.Comparison, Evaluation: req.ComparisonId, Item: req.DatasetItemId, Panel: req.Body.Panel, Side: sideNumber(string(req.Body.Side)), Repeat: req.Body.Repeat,
 	}, req.Body.Value, req.Body.Note)
 	return contract.PutComparisonLabel200JSONResponse(label), err
@@ -97,7 +97,7 @@ func (h comparisonHandlers) PutComparisonLabel(ctx context.Context, req contract
 
 // DeleteComparisonLabel removes a label.
 func (h comparisonHandlers) DeleteComparisonLabel(ctx context.Context, req contract.DeleteComparisonLabelRequestObject) (contract.DeleteComparisonLabelResponseObject, error) {
-	return contract.DeleteComparisonLabel204Response{}, h.evaluations.DeleteLabel(ctx, grantOf(ctx), &evaluations.LabelPlace{
+	return contract.DeleteComparisonLabel204Response{}, h.evaluations.DeleteLabel(ctx, grantOf(ctx), &evaluations.LabelTarget{
 		Kind: evaluations.Comparison, Evaluation: req.ComparisonId, Item: req.DatasetItemId, Panel: req.Params.Panel,
 		Side: sideNumber(string(req.Params.Side)), Repeat: req.Params.Repeat,
 	})
@@ -110,13 +110,13 @@ func sideNumber(name string) int {
 
 // putLabel stores a label of the caller.
 func putLabel(
-	ctx context.Context, service *evaluations.Service, at evaluations.LabelPlace, value contract.LabelValue, note *string,
+	ctx context.Context, service *evaluations.Service, at evaluations.LabelTarget, value contract.LabelValue, note *string,
 ) (contract.Label, error) {
 	text, err := json.Marshal(value)
 	if err != nil {
 		return contract.Label{}, fmt.Errorf("encode a label: %w", err)
 	}
-	label, err := service.PutLabel(ctx, grantOf(ctx), &evaluations.NewLabel{LabelPlace: at, Value: text, Note: valueOf(note, "")})
+	label, err := service.PutLabel(ctx, grantOf(ctx), &evaluations.NewLabel{LabelTarget: at, Value: text, Note: valueOf(note, "")})
 	return labelOf(&label), err
 }
 
@@ -134,7 +134,7 @@ func (s *shownItems) item(i *evaluations.Item) (contract.ComparisonItem, error) 
 		Number: int64(i.Number), ItemId: i.ItemID, Key: i.Key, Status: contract.EvaluationItemStatus(i.Status), Reason: i.Reason,
 		Metrics: []contract.ComparisonItemMetric{}, Repeats: []contract.ComparisonRepeat{},
 	}
-	for _, name := range s.e.MetricNames() {
+	for _, name := range evaluations.MetricNames(s.e) {
 		m, ok := i.Metrics[name]
 		if !ok {
 			continue

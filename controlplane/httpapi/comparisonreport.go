@@ -96,7 +96,7 @@ func (h evalRunHandlers) ExportEvalRun(ctx context.Context, req contract.ExportE
 
 // evaluationExport is an answer whose outputs are read while it is sent.
 type evaluationExport struct {
-	evaluations *evaluations.Service
+	evaluations EvaluationServices
 	log         *slog.Logger
 	ctx         context.Context
 	e           *evaluations.Evaluation
@@ -201,7 +201,7 @@ func (*evaluationExport) jsonLines(to io.Writer) (line func(*exportedOutput) err
 
 func (e *evaluationExport) csvLines(to io.Writer) (line func(*exportedOutput) error, end func() error) {
 	out := csv.NewWriter(to)
-	graders := e.e.ScoreNames()
+	graders := evaluations.ScoreNames(e.e)
 	header := []string{
 		"number", "item_id", "key", "item_status", "reason", "input", "reference_output", "side", "repeat", "status", "error", "output", "run_id", "model", "duration_ms",
 		"input_tokens", "output_tokens", "cost_usd", "requests",

@@ -22,7 +22,7 @@ import (
 const defaultSeed = 1
 
 type comparisonHandlers struct {
-	evaluations *evaluations.Service
+	evaluations EvaluationServices
 	prompts     *prompts.Service
 	judges      judgeHandlers
 	log         *slog.Logger

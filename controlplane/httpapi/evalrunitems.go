@@ -41,7 +41,7 @@ func (s *shownItems) evalRunItem(i *evaluations.Item) (contract.EvalRunItem, err
 
 // PutEvalRunLabel labels an output.
 func (h evalRunHandlers) PutEvalRunLabel(ctx context.Context, req contract.PutEvalRunLabelRequestObject) (contract.PutEvalRunLabelResponseObject, error) {
-	label, err := putLabel(ctx, h.evaluations, evaluations.LabelPlace{
+	label, err := putLabel(ctx, h.evaluations.Service, evaluations.LabelTarget{
 		Kind: evaluations.EvalRun, Evaluation: req.EvalRunId, Item: req.DatasetItemId, Panel: req.Body.Panel, Repeat: req.Body.Repeat,
 	}, req.Body.Value, req.Body.Note)
 	return contract.PutEvalRunLabel200JSONResponse(label), err
@@ -49,7 +49,7 @@ func (h evalRunHandlers) PutEvalRunLabel(ctx context.Context, req contract.PutEv
 
 // DeleteEvalRunLabel removes a label.
 func (h evalRunHandlers) DeleteEvalRunLabel(ctx context.Context, req contract.DeleteEvalRunLabelRequestObject) (contract.DeleteEvalRunLabelResponseObject, error) {
-	return contract.DeleteEvalRunLabel204Response{}, h.evaluations.DeleteLabel(ctx, grantOf(ctx), &evaluations.LabelPlace{
+	return contract.DeleteEvalRunLabel204Response{}, h.evaluations.DeleteLabel(ctx, grantOf(ctx), &evaluations.LabelTarget{
 		Kind: evaluations.EvalRun, Evaluation: req.EvalRunId, Item: req.DatasetItemId, Panel: req.Params.Panel, Repeat: req.Params.Repeat,
 	})
 }

@@ -13,7 +13,7 @@ import (
 )
 
 type evalRunHandlers struct {
-	evaluations *evaluations.Service
+	evaluations EvaluationServices
 	judges      judgeHandlers
 	comparisons comparisonHandlers
 	runs        runSources

@@ -21,7 +21,7 @@ import (
 )
 
 type judgeHandlers struct {
-	evaluations *evaluations.Service
+	evaluations EvaluationServices
 	prompts     *prompts.Service
 }
 

@@ -28,9 +28,9 @@ import (
 const judgeWait = 24 * time.Hour
 
 // ReplayJudges returns the panels of evaluations for replays.
-func ReplayJudges(s *evaluations.Service) replays.Judges { return replayJudges{s} }
+func ReplayJudges(judging *evaluations.Worker) replays.Judges { return replayJudges{judging} }
 
-type replayJudges struct{ evaluations *evaluations.Service }
+type replayJudges struct{ judging *evaluations.Worker }
 
 // Panel opens a panel.
 func (j replayJudges) Panel(text json.RawMessage) (replays.JudgePanel, error) {
@@ -38,7 +38,7 @@ func (j replayJudges) Panel(text json.RawMessage) (replays.JudgePanel, error) {
 	if err := json.Unmarshal(text, &scoring.Panels[0]); err != nil {
 		return nil, fmt.Errorf("read the panel of a replay: %w", err)
 	}
-	scorer, err := j.evaluations.NewScorer(&scoring)
+	scorer, err := j.judging.NewScorer(&scoring)
 	if err != nil {
 		return nil, ofOnePanel(err)
 	}

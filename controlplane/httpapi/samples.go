@@ -10,7 +10,6 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
-	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/projects"
 	"github.com/looptrace/looptrace/controlplane/prompts"
@@ -32,7 +31,7 @@ type sampleHandlers struct {
 	projects    *projects.Service
 	prompts     *prompts.Service
 	datasets    *datasets.Service
-	evaluations *evaluations.Service
+	evaluations EvaluationServices
 	recorder    *recording.Recorder
 }
 

@@ -52,7 +52,7 @@ type Services struct {
 	Providers     *providers.Service
 	Playground    *playground.Service
 	Completions   *completions.Service
-	Evaluations   *evaluations.Service
+	Evaluations   EvaluationServices
 	Replays       *replays.Service
 	ReplayBatches *replays.Batches
 	Diagnoses     *diagnoses.Service
@@ -70,6 +70,14 @@ type Services struct {
 	Tools http.Handler
 	// FenceKey is the key from which the marks around recorded text are derived.
 	FenceKey []byte
+}
+
+// EvaluationServices are those of evaluations: what is stored, what starts and works on them, and what reports on them.
+type EvaluationServices struct {
+	*evaluations.Service
+	*evaluations.Starter
+	*evaluations.Worker
+	*evaluations.Reporter
 }
 
 // operations implements the contract, one part per subject.

@@ -80,8 +80,8 @@ func sentence(text string) string {
 // CodeDeleted is the code of the failure of a call whose connection was deleted.
 const CodeDeleted = "provider_deleted"
 
-// NeedsPerson reports whether a failure of calls with a code lasts until a person fixes it.
-func NeedsPerson(code string) bool {
+// IsPermanent reports whether a failure of calls with a code lasts until a person changes the configuration.
+func IsPermanent(code string) bool {
 	switch code {
 	case "provider_key_refused", "provider_key_unreadable", "provider_permission_denied", "provider_quota_exceeded", "model_not_found", "parameter_refused",
 		"address_not_allowed", "validation_failed", "price_unknown", CodeDeleted:

@@ -243,7 +243,7 @@ func (m *making) failed(ctx context.Context, err error) error {
 	case refused.Kind == problem.PaymentRequired:
 		m.stopAll(StopBudget, nil)
 		return errStopped
-	case providers.NeedsPerson(refused.Code) && (refused.Code != codeParameter || !m.answered):
+	case providers.IsPermanent(refused.Code) && (refused.Code != codeParameter || !m.answered):
 		m.stopAll("", refused)
 		return errStopped
 	}

@@ -91,7 +91,7 @@ func (w *Wanted) checkBudget() error {
 
 // estimate checks the scoring of a rule, and estimates what a number of runs costs that are like some samples.
 func (s *Service) estimate(ctx context.Context, grant access.Grant, w *Wanted, samples []*grader.Sample, outputs int64) (*evaluations.Scorer, *evaluations.Estimate, error) {
-	scorer, err := s.evaluations.NewScorer(&w.Scoring)
+	scorer, err := s.judging.NewScorer(&w.Scoring)
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // it is for the client
 	}

@@ -116,7 +116,7 @@ func valueOf(score *evaluations.MadeScore) any {
 // passingFailure returns the first vote whose failure may pass by itself, nil if there is none.
 func passingFailure(scored *evaluations.Scored) *evaluations.Vote {
 	for i := range scored.Votes {
-		if scored.Votes[i].Passes() {
+		if scored.Votes[i].FailedTransiently() {
 			return &scored.Votes[i]
 		}
 	}

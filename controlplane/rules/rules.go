@@ -76,13 +76,13 @@ type Filters func(project uuid.UUID, text string) (runs.Filter, error)
 
 // Service manages rules, and scores runs by them.
 type Service struct {
-	db          postgres.DB
-	jobs        *work.Queue
-	runs        *runs.Service
-	evaluations *evaluations.Service
-	filters     Filters
-	now         func() time.Time
-	log         *slog.Logger
+	db      postgres.DB
+	jobs    *work.Queue
+	runs    *runs.Service
+	judging *evaluations.Worker
+	filters Filters
+	now     func() time.Time
+	log     *slog.Logger
 }
 
 // findArgs are those of the job that looks for runs.
@@ -107,9 +107,9 @@ func (scoreArgs) Once() bool { return true }
 
 // New returns a service on the database, which works as jobs of the queue. now is the clock.
 func New(
-	pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, evaluated *evaluations.Service, filters Filters, now func() time.Time, log *slog.Logger,
+	pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, judging *evaluations.Worker, filters Filters, now func() time.Time, log *slog.Logger,
 ) *Service {
-	s := &Service{postgres.NewDB(pool, queries), queue, reader, evaluated, filters, postgres.Clock(now), log}
+	s := &Service{postgres.NewDB(pool, queries), queue, reader, judging, filters, postgres.Clock(now), log}
 	work.Repeat(queue, findEvery, findArgs{}, func(ctx context.Context, _ findArgs, _ bool) error {
 		if err := s.Find(ctx); err != nil && ctx.Err() == nil {
 			log.WarnContext(ctx, "look for runs to score; will retry", "error", err)

@@ -96,7 +96,7 @@ func (s *Service) worker(ctx context.Context, id uuid.UUID) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w.scorer, err = s.evaluations.NewScorer(&scoring)
+	w.scorer, err = s.judging.NewScorer(&scoring)
 	if refused := problem.Of(err); refused != nil && refused.Kind == problem.Invalid {
 		return nil, s.stop(ctx, &rule, refused.Code, refused.Error())
 	}
@@ -298,7 +298,7 @@ func (w *worker) keep(ctx context.Context, run uuid.UUID, v *evaluations.Vote) e
 	case v.Status == "ok":
 		_, err = w.db.Exec(ctx, "reset failures", args)
 		return err
-	case !v.NeedsPerson():
+	case !v.FailedPermanently():
 		return nil
 	}
 	counted, err := postgres.One[struct{ Failures int }](ctx, w.db, "count failure", args)

@@ -95,9 +95,16 @@ func New(pool *pgxpool.Pool, conn driver.Conn, c Config, now func() time.Time, l
 
 	s.Datasets = datasets.New(pool, s.Work, c.Datasets, now)
 	s.Duplicates = duplicates.New(pool, s.Work, s.Datasets, now)
-	s.Evaluations = evaluations.New(pool, s.Work, s.Datasets, s.Providers, s.Completions, s.Runs, now, log)
-	s.Experiments = experiments.New(pool, s.Work, s.Runs, s.Datasets, s.Evaluations, now, log)
-	s.Replays = replays.New(pool, s.Work, s.Runs, s.Providers, s.Recorder, httpapi.ReplayJudges(s.Evaluations), now, log)
+	stored := evaluations.New(pool, s.Work, s.Datasets, s.Providers, now)
+	read := evaluations.NewReader(pool, stored, s.Datasets)
+	s.Evaluations = httpapi.EvaluationServices{
+		Service:  stored,
+		Starter:  evaluations.NewStarter(pool, s.Work, stored, read, s.Datasets, s.Providers, now),
+		Worker:   evaluations.NewWorker(pool, s.Work, stored, read, s.Datasets, s.Providers, s.Completions, s.Runs, now),
+		Reporter: evaluations.NewReporter(pool, stored, read),
+	}
+	s.Experiments = experiments.New(pool, s.Work, s.Runs, s.Datasets, stored, s.Evaluations.Starter, now, log)
+	s.Replays = replays.New(pool, s.Work, s.Runs, s.Providers, s.Recorder, httpapi.ReplayJudges(s.Evaluations.Worker), now, log)
 	s.ReplayBatches = replays.NewBatches(pool, s.Work, s.Replays, s.Runs, s.Providers, now)
 	s.Diagnoses = diagnoses.New(pool, s.Work, s.Runs, s.Failures, s.Replays, s.Providers, s.Completions, s.FenceKey, now)
 	peers := httpapi.PeersOfFindings{Replays: s.ReplayBatches, Registry: s.Prompts, Sets: s.Datasets, Runs: s.Runs}
@@ -106,7 +113,7 @@ func New(pool *pgxpool.Pool, conn driver.Conn, c Config, now func() time.Time, l
 	if err != nil {
 		return s, fmt.Errorf("read the filters of rules: %w", err)
 	}
-	s.Rules = rules.New(pool, s.Work, s.Runs, s.Evaluations, ruleFilters, now, log)
+	s.Rules = rules.New(pool, s.Work, s.Runs, s.Evaluations.Worker, ruleFilters, now, log)
 
 	if s.Guides, err = instrument.New(); err != nil {
 		return s, fmt.Errorf("read the instrument guide: %w", err)

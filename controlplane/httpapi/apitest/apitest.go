@@ -27,7 +27,6 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/diagnoses"
-	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/experiments"
 	"github.com/looptrace/looptrace/controlplane/httpapi"
 	"github.com/looptrace/looptrace/controlplane/identity"
@@ -86,7 +85,7 @@ type Env struct {
 	Projects    *projects.Service
 	Runs        *runs.Service
 	Datasets    *datasets.Service
-	Evaluations *evaluations.Service
+	Evaluations httpapi.EvaluationServices
 	Experiments *experiments.Service
 	Replays     *replays.Service
 	Diagnoses   *diagnoses.Service

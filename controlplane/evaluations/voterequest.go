@@ -14,7 +14,9 @@ import (
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
+	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 	"github.com/looptrace/looptrace/controlplane/work"
+	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 
@@ -29,8 +31,8 @@ type judgedOutput struct {
 
 // judged returns what a judge gets to see of it.
 func (o *judgedOutput) judged() *judge.Output {
-	out := judge.Output{Text: raw(o.Output)}
-	for _, call := range completions.ToolCallsOf(raw(o.Message)) {
+	out := judge.Output{Text: json.RawMessage(optional.Value(o.Output))}
+	for _, call := range completions.ToolCallsOf(json.RawMessage(optional.Value(o.Message))) {
 		out.ToolCalls = append(out.ToolCalls, judge.ToolCall{Name: call.Name, Arguments: json.RawMessage(call.Arguments)})
 	}
 	return &out
@@ -44,31 +46,31 @@ type storedVote struct {
 }
 
 // findVotes finds the votes that are missing, or with escalated those of escalations.
-func (a *attempt) findVotes(ctx context.Context, after, last int32, escalated bool, ballots chan<- ballot) error {
+func (a *attempt) findVotes(ctx context.Context, after, last int32, escalated bool, requests chan<- voteRequest) error {
 	for {
-		var found ballotPage
+		var found voteRequestPage
 		err := work.Retry(ctx, func() (err error) {
-			found, err = a.nextBallots(ctx, after, last, escalated)
+			found, err = a.nextVotes(ctx, after, last, escalated)
 			return err
 		})
 		if err != nil || found.last == 0 {
 			return err
 		}
-		if err := a.send(ctx, found.missing, ballots); err != nil || a.stopped() {
+		if err := a.send(ctx, found.missing, requests); err != nil || a.stopped() {
 			return err
 		}
 		after = found.last
 	}
 }
 
-// ballotPage is the votes that are missing on some items. last is the number of the last of these, 0 for none.
-type ballotPage struct {
-	missing []ballot
+// voteRequestPage is the votes that are missing on some items. last is the number of the last of these, 0 for none.
+type voteRequestPage struct {
+	missing []voteRequest
 	last    int32
 }
 
-// nextBallots returns the votes that are missing on the next items with numbers after one and up to another.
-func (a *attempt) nextBallots(ctx context.Context, after, last int32, escalated bool) (found ballotPage, err error) {
+// nextVotes returns the votes that are missing on the next items with numbers after one and up to another.
+func (a *attempt) nextVotes(ctx context.Context, after, last int32, escalated bool) (found voteRequestPage, err error) {
 	page, err := postgres.Many[struct {
 		Number  int32
 		Ordinal int64
@@ -103,10 +105,10 @@ func (a *attempt) nextBallots(ctx context.Context, after, last int32, escalated 
 	return found, a.useCache(ctx, found.missing)
 }
 
-func (a *attempt) send(ctx context.Context, list []ballot, ballots chan<- ballot) error {
+func (a *attempt) send(ctx context.Context, list []voteRequest, requests chan<- voteRequest) error {
 	for i := range list {
 		select {
-		case ballots <- list[i]:
+		case requests <- list[i]:
 		case <-a.stopping.reached:
 			return nil
 		case <-ctx.Done():
@@ -117,25 +119,25 @@ func (a *attempt) send(ctx context.Context, list []ballot, ballots chan<- ballot
 }
 
 // missing returns the votes that are missing on outputs.
-func (a *attempt) missing(outputs []judgedOutput, stored []storedVote, items map[int32]*datasets.Item, escalated bool) ([]ballot, error) {
+func (a *attempt) missing(outputs []judgedOutput, stored []storedVote, items map[int32]*datasets.Item, escalated bool) ([]voteRequest, error) {
 	done := map[voteKey]*storedVote{}
 	for i := range stored {
 		done[stored[i].voteKey] = &stored[i]
 	}
-	type place struct {
+	type key struct {
 		number       int32
 		side, repeat int
 	}
-	at := map[place]*judgedOutput{}
+	byKey := map[key]*judgedOutput{}
 	for i := range outputs {
-		at[place{outputs[i].Number, outputs[i].Side, outputs[i].Repeat}] = &outputs[i]
+		byKey[key{outputs[i].Number, outputs[i].Side, outputs[i].Repeat}] = &outputs[i]
 	}
-	var list []ballot
+	var list []voteRequest
 	for i := range outputs {
 		o := &outputs[i]
 		for p := range a.panels {
 			both := a.panels[p].Kind == judge.TypePreference
-			other := at[place{o.Number, sideB, o.Repeat}]
+			other := byKey[key{o.Number, sideB, o.Repeat}]
 			if both && (o.Side == sideB || other == nil) {
 				continue
 			}
@@ -143,7 +145,7 @@ func (a *attempt) missing(outputs []judgedOutput, stored []storedVote, items map
 				if done[key] != nil {
 					continue
 				}
-				one, err := a.ballot(key, items[o.Number], o, other)
+				one, err := a.request(key, items[o.Number], o, other)
 				if err != nil {
 					return nil, err
 				}
@@ -180,30 +182,29 @@ func (a *attempt) keysOf(p int, o *judgedOutput, escalated bool, done map[voteKe
 // maxVotes is how often a judge votes on an output.
 const maxVotes = 10
 
-// ballot makes the question of a vote. other is the output of side b for a preference.
-func (a *attempt) ballot(key voteKey, item *datasets.Item, o, other *judgedOutput) (ballot, error) {
+// request makes the question of a vote. other is the output of side b for a preference.
+func (a *attempt) request(key voteKey, item *datasets.Item, o, other *judgedOutput) (voteRequest, error) {
 	one := &a.panels[key.Panel].judges[key.Judge]
-	b := ballot{voteKey: key, item: item}
-	about := judge.Item{Input: raw(&item.Input), ReferenceOutput: raw(&item.ReferenceOutput), Metadata: raw(&item.Metadata)}
+	b := voteRequest{voteKey: key, item: item}
 	var err error
 	if a.panels[key.Panel].Kind == judge.TypePreference {
 		order := judge.OrderAB
 		if key.Swapped {
 			order = judge.OrderBA
 		}
-		b.question, err = one.AskPreference(&about, o.judged(), other.judged(), order, a.e.Seed)
+		b.question, err = one.AskPreference(judgeItem(item), o.judged(), other.judged(), order, a.e.Seed)
 	} else {
-		b.question, err = one.Ask(&about, o.judged(), a.e.Seed)
+		b.question, err = one.Ask(judgeItem(item), o.judged(), a.e.Seed)
 	}
 	if err != nil {
 		return b, fmt.Errorf("ask judge %s about item %s: %w", one.name, item.ItemID, err)
 	}
 	hash := sha256.New()
 	parts := []string{
-		a.e.ProjectID.String(), one.stored.Version, item.Input, item.ReferenceOutput, item.Metadata, text(o.Output), text(o.Message), fmt.Sprint(key.Vote, key.Swapped),
+		a.e.ProjectID.String(), one.stored.Version, item.Input, item.ReferenceOutput, item.Metadata, optional.Value(o.Output), optional.Value(o.Message), fmt.Sprint(key.Vote, key.Swapped),
 	}
 	if other != nil && a.panels[key.Panel].Kind == judge.TypePreference {
-		parts = append(parts, text(other.Output), text(other.Message))
+		parts = append(parts, optional.Value(other.Output), optional.Value(other.Message))
 	}
 	for _, part := range parts {
 		hash.Write(binary.AppendUvarint(nil, uint64(len(part))))
@@ -213,16 +214,8 @@ func (a *attempt) ballot(key voteKey, item *datasets.Item, o, other *judgedOutpu
 	return b, nil
 }
 
-// raw returns JSON, nil if there is none.
-func raw(s *string) json.RawMessage {
-	if s == nil || *s == "" {
-		return nil
-	}
-	return json.RawMessage(*s)
-}
-
 // useCache finds votes that were made before for the same questions.
-func (a *attempt) useCache(ctx context.Context, list []ballot) error {
+func (a *attempt) useCache(ctx context.Context, list []voteRequest) error {
 	if !a.config.Cache || len(list) == 0 {
 		return nil
 	}
@@ -258,4 +251,27 @@ func (a *attempt) useCache(ctx context.Context, list []ballot) error {
 		}
 	}
 	return nil
+}
+
+// splits reports whether the judges of a panel have voted on an output, and split.
+func (a *attempt) splits(p int, o *judgedOutput, done map[voteKey]*storedVote) bool {
+	ready := &a.panels[p]
+	in := ready.input(0)
+	var values []float64
+	for j := range ready.regular() {
+		first := len(in.Votes)
+		for vote := 1; vote <= ready.judges[j].repeats; vote++ {
+			for _, swapped := range ready.orders() {
+				v := done[voteKey{o.Number, o.Side, o.Repeat, p, j, vote, swapped}]
+				if v == nil {
+					return false // its panel is not done
+				}
+				cast := ready.Vote(j, vote, swapped, panel.Pending)
+				ready.SetVote(&cast, v.Status, v.Value)
+				in.Votes = append(in.Votes, cast)
+			}
+		}
+		values = append(values, in.ValueFrom(first))
+	}
+	return in.Splits(values)
 }
