@@ -297,7 +297,7 @@ bench-providers: build ## Call a scripted model provider directly and through th
 .PHONY: bench-stats
 bench-stats: ## Measure the statistics on 2,000 simulated data sets each: coverage of intervals, false discoveries, power
 	BENCH_STATISTICS=1 $(GO) test -count=1 -timeout 3h -v ./test/bench/statistics
-	BENCH_STATISTICS=1 $(GO) test -count=1 -timeout 1h -v -run '^(TestSentences|TestGateSentences|TestDetectable)$$' ./controlplane/evaluations
+	BENCH_STATISTICS=1 $(GO) test -count=1 -timeout 1h -v -run '^(TestSentences|TestGateSentences|TestDetectable)$$' ./controlplane/evaluations/results
 	$(GO) test -run '^$$' -bench '^BenchmarkCompare$$' ./controlplane/stats/compare
 
 # Compares with scipy, statsmodels and krippendorff of PyPI, which no other target needs.

@@ -18,8 +18,8 @@ import (
 
 // The sides of a comparison.
 const (
-	sideA = 0
-	sideB = 1
+	SideA = 0
+	SideB = 1
 )
 
 // SideNames are the names of the sides.
@@ -44,8 +44,8 @@ type Config struct {
 	ReadsRuns bool `json:"reads_runs"`
 }
 
-// repeats returns how many outputs an item has on both sides.
-func (c *Config) repeats() int { return c.Sides[sideA].Repeats + c.Sides[sideB].Repeats }
+// Repeats returns how many outputs an item has on both sides.
+func (c *Config) Repeats() int { return c.Sides[SideA].Repeats + c.Sides[SideB].Repeats }
 
 // Side is a configuration, or the outputs of an eval-run.
 type Side struct {
@@ -90,11 +90,11 @@ func (e *Evaluation) ReadConfig() (Config, error) {
 	return config, nil
 }
 
-// renderer renders items with a configuration.
-type renderer struct {
-	side         *Side
-	template     *prompts.Template
-	config       completions.Config
+// Renderer renders items with a configuration.
+type Renderer struct {
+	Side         *Side
+	Template     *prompts.Template
+	Config       completions.Config
 	variables    []string
 	placeholders []string
 	paths        map[string][]string
@@ -107,31 +107,31 @@ const (
 	rootMetadata  = "metadata"
 )
 
-// newRenderer checks a configuration. location is that of the configuration in the request.
-func newRenderer(location string, side *Side) (*renderer, error) {
+// NewRenderer checks a configuration. location is that of the configuration in the request.
+func NewRenderer(location string, side *Side) (*Renderer, error) {
 	template, err := prompts.NewTemplate(location, prompts.NewVersion{Content: side.Content})
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it is for the client
 	}
 	side.Content = template.Content
-	r := &renderer{side: side, template: template, paths: map[string][]string{}}
-	if r.config, err = side.ModelConfig(); err != nil {
+	r := &Renderer{Side: side, Template: template, paths: map[string][]string{}}
+	if r.Config, err = side.ModelConfig(); err != nil {
 		return nil, problem.InvalidField(location+".model_config", "is not valid: "+err.Error())
 	}
-	if r.config.Model == "" {
+	if r.Config.Model == "" {
 		return nil, problem.InvalidField(location+".model_config.model", "is missing: name a model")
 	}
 	r.variables, r.placeholders = template.Names()
 	for name, path := range side.VariablesMap {
-		if r.paths[name], err = itemPath(location+".variables_map."+name, path); err != nil {
+		if r.paths[name], err = ItemPath(location+".variables_map."+name, path); err != nil {
 			return nil, err
 		}
 	}
 	return r, nil
 }
 
-// itemPath reads a path in an item. location is that of the path in the request.
-func itemPath(location, path string) ([]string, error) {
+// ItemPath reads a path in an item. location is that of the path in the request.
+func ItemPath(location, path string) ([]string, error) {
 	parts := strings.Split(path, ".")
 	if root := parts[0]; root != rootInput && root != rootReference && root != rootMetadata {
 		return nil, problem.InvalidField(location, "must begin with input, reference_output or metadata, such as input.question")
@@ -173,8 +173,8 @@ func (v *itemValues) at(path []string) (any, bool) {
 	return found, true
 }
 
-// valueAt returns the value of an item at a path, or false if it has none.
-func valueAt(item *datasets.Item, path []string) (any, bool, error) {
+// ValueAt returns the value of an item at a path, or false if it has none.
+func ValueAt(item *datasets.Item, path []string) (any, bool, error) {
 	parts, err := valuesOf(item)
 	if err != nil {
 		return nil, false, err
@@ -184,7 +184,7 @@ func valueAt(item *datasets.Item, path []string) (any, bool, error) {
 }
 
 // value returns the value of a variable, or false if the item has none.
-func (r *renderer) value(v *itemValues, name string) (any, bool) {
+func (r *Renderer) value(v *itemValues, name string) (any, bool) {
 	if path, ok := r.paths[name]; ok {
 		return v.at(path)
 	}
@@ -196,8 +196,8 @@ func (r *renderer) value(v *itemValues, name string) (any, bool) {
 	return v.input, name == rootInput
 }
 
-// render renders an item. An error of the item is a [*problem.Error] with a field for each variable.
-func (r *renderer) render(item *datasets.Item) (prompts.Rendered, map[string]any, error) {
+// Render renders an item. An error of the item is a [*problem.Error] with a field for each variable.
+func (r *Renderer) Render(item *datasets.Item) (prompts.Rendered, map[string]any, error) {
 	parts, err := valuesOf(item)
 	if err != nil {
 		return prompts.Rendered{}, nil, err
@@ -225,7 +225,7 @@ func (r *renderer) render(item *datasets.Item) (prompts.Rendered, map[string]any
 		}
 		values.Placeholders[name] = messages
 	}
-	rendered, err := r.template.Render(values)
+	rendered, err := r.Template.Render(values)
 	return rendered, values.Variables, err //nolint:wrapcheck // it is for the client
 }
 

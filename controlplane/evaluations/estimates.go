@@ -74,8 +74,8 @@ func sum(total, one *providers.Money, times int64) *providers.Money {
 	return new(*total + *one*providers.Money(times))
 }
 
-// countTokens counts the tokens of messages, about.
-func countTokens(messages []json.RawMessage) (int, error) {
+// CountTokens counts the tokens of messages, about.
+func CountTokens(messages []json.RawMessage) (int, error) {
 	codec := tokens.Codec()
 	total := 0
 	for _, message := range messages {

@@ -1,5 +1,6 @@
-// Package evaluations compares configurations over datasets, and keeps results of evaluations that other programs make. A job makes and
-// grades the outputs of comparisons; what it stored is never made again.
+// Package evaluations owns what an evaluation is, with its configuration, panels, metrics and statuses, and its stored rows: it lists,
+// reads, renames, cancels, labels and deletes them. An evaluation compares configurations over a dataset, or has the results of another
+// program. The packages below this one read its results, report on them, make what is missing, and start it.
 package evaluations
 
 import (
@@ -25,11 +26,6 @@ import (
 
 //go:embed queries.sql
 var queries string
-
-const (
-	// maxItems and maxOutputs limit an evaluation.
-	maxItems, maxOutputs = 100_000, 1_000_000
-)
 
 // Type is what an evaluation is.
 type Type string

@@ -59,9 +59,9 @@ type Output struct {
 }
 
 // ReadScores returns what graders found.
-func (o *Output) ReadScores() ([]Score, error) { return readScores(o.Scores) }
+func (o *Output) ReadScores() ([]Score, error) { return ReadScores(o.Scores) }
 
-func readScores(text string) ([]Score, error) {
+func ReadScores(text string) ([]Score, error) {
 	var scores []Score
 	if err := json.Unmarshal([]byte(text), &scores); err != nil {
 		return nil, fmt.Errorf("read the scores of an output: %w", err)

@@ -37,13 +37,13 @@ type Label struct {
 
 // addItemLabels adds the labels on outputs of items that were given on the scales of the panels.
 func (s *Service) addItemLabels(ctx context.Context, e *Evaluation, numbers []int32, byNumber map[int32]*Item) error {
-	panels, names, err := e.labelledPanels()
+	panels, names, err := e.LabelledPanels()
 	if err != nil || len(panels) == 0 {
 		return err
 	}
 	scales := make([]string, len(names))
 	for i, name := range names {
-		scales[i] = panels[name].scaleText()
+		scales[i] = panels[name].ScaleText()
 	}
 	found, err := postgres.Many[Label](ctx, s.db, "list labels of items", pgx.NamedArgs{"project": e.ProjectID, "id": e.ID, "numbers": numbers, "scores": names, "scales": scales})
 	if err != nil {
@@ -57,17 +57,17 @@ func (s *Service) addItemLabels(ctx context.Context, e *Evaluation, numbers []in
 	return nil
 }
 
-// labelledPanels returns the panels of scores by their names.
-func (e *Evaluation) labelledPanels() (map[string]*readyPanel, []string, error) {
+// LabelledPanels returns the panels of scores by their names.
+func (e *Evaluation) LabelledPanels() (map[string]*ReadyPanel, []string, error) {
 	config, err := e.ReadConfig()
 	if err != nil || len(config.Panels) == 0 {
 		return nil, nil, err
 	}
-	list, err := config.readPanels("panels", e.Kind)
+	list, err := config.ReadPanels("panels", e.Kind)
 	if err != nil {
 		return nil, nil, err
 	}
-	panels, names := map[string]*readyPanel{}, []string{}
+	panels, names := map[string]*ReadyPanel{}, []string{}
 	for i := range list {
 		if list[i].Kind == judge.TypeScore {
 			panels[list[i].Name], names = &list[i], append(names, list[i].Name)
@@ -77,9 +77,9 @@ func (e *Evaluation) labelledPanels() (map[string]*readyPanel, []string, error) 
 }
 
 // rate fills in what the label means on the scale of its panel.
-func (l *Label) rate(p *readyPanel) {
-	l.Rating, l.Pass = p.input(0).Rate(p.value(l.Value))
-	l.Numeric = len(p.scale.Labels) == 0
+func (l *Label) rate(p *ReadyPanel) {
+	l.Rating, l.Pass = p.Input(0).Rate(p.Value(l.Value))
+	l.Numeric = len(p.Scale.Labels) == 0
 }
 
 // LabelTarget names an output and the panel that it is labelled for.
@@ -111,7 +111,7 @@ func (s *Service) PutLabel(ctx context.Context, grant access.Grant, n *NewLabel)
 	if err != nil {
 		return label, err
 	}
-	value, text, err := ready.scale.Label(n.Value)
+	value, text, err := ready.Scale.Label(n.Value)
 	if err != nil {
 		return label, problem.InvalidField("body.value", "is not on the scale of the panel: "+err.Error())
 	}
@@ -138,12 +138,12 @@ func (s *Service) DeleteLabel(ctx context.Context, grant access.Grant, at *Label
 }
 
 // labelOf finds an output that is labelled. location is that of its parameters in the request.
-func (s *Service) labelOf(ctx context.Context, grant access.Grant, location string, at *LabelTarget) (*readyPanel, pgx.NamedArgs, error) {
+func (s *Service) labelOf(ctx context.Context, grant access.Grant, location string, at *LabelTarget) (*ReadyPanel, pgx.NamedArgs, error) {
 	e, err := s.Get(ctx, grant, at.Kind, at.Evaluation)
 	if err != nil {
 		return nil, nil, err
 	}
-	panels, _, err := e.labelledPanels()
+	panels, _, err := e.LabelledPanels()
 	if err != nil {
 		return nil, nil, err
 	}
@@ -163,7 +163,7 @@ func (s *Service) labelOf(ctx context.Context, grant access.Grant, location stri
 	}
 	return panels[at.Panel], pgx.NamedArgs{
 		"project": e.ProjectID, "dataset": e.DatasetID, "item": at.Item, "score": at.Panel, "item_hash": found[0].ItemHash, "output_hash": found[0].OutputHash, "author": author,
-		"scale": panels[at.Panel].scaleText(),
+		"scale": panels[at.Panel].ScaleText(),
 	}, nil
 }
 

@@ -25,8 +25,8 @@ const (
 	Lower  Better = "lower"
 )
 
-// sign is 1 if more is better, else -1.
-func (b Better) sign() float64 {
+// Sign is 1 if more is better, else -1.
+func (b Better) Sign() float64 {
 	if b == Lower {
 		return -1
 	}
@@ -35,15 +35,15 @@ func (b Better) sign() float64 {
 
 // The names of the metrics that need no grader.
 const (
-	metricFailures     = "failures"
-	metricCost         = "cost_usd"
-	metricDuration     = "duration_ms"
-	metricOutputTokens = "output_tokens"
+	MetricFailures     = "failures"
+	MetricCost         = "cost_usd"
+	MetricDuration     = "duration_ms"
+	MetricOutputTokens = "output_tokens"
 )
 
 // IsMeasured reports whether a name is that of a metric that needs no grader. No score may have it.
 func IsMeasured(name string) bool {
-	return name == metricFailures || name == metricCost || name == metricDuration || name == metricOutputTokens
+	return name == MetricFailures || name == MetricCost || name == MetricDuration || name == MetricOutputTokens
 }
 
 // ScorerNames returns the names of the panels and graders of the evaluation.

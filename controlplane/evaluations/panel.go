@@ -64,34 +64,34 @@ func (p *Panel) judgeAt(at string, j int) string {
 	return fmt.Sprintf("%s.judges[%d]", at, j)
 }
 
-// judgePath is where a judge is in the panel i of a list at a location of the request.
-func (p *Panel) judgePath(location string, i, j int) string {
+// JudgePath is where a judge is in the panel i of a list at a location of the request.
+func (p *Panel) JudgePath(location string, i, j int) string {
 	return p.judgeAt(fmt.Sprintf("%s[%d]", location, i), j)
 }
 
-// asked is a judge of a panel that is ready to ask.
-type asked struct {
+// ReadyJudge is a judge of a panel that is ready to ask.
+type ReadyJudge struct {
 	*judge.Judge
-	name    string
-	config  completions.Config
-	stored  *Judge
-	repeats int
+	Name    string
+	Config  completions.Config
+	Stored  *Judge
+	Repeats int
 }
 
-// readyPanel is a panel that is ready to vote.
-type readyPanel struct {
+// ReadyPanel is a panel that is ready to vote.
+type ReadyPanel struct {
 	*Panel
-	scale *judge.Scale // nil for a preference
+	Scale *judge.Scale // nil for a preference
 	// judges has the escalation at the end.
-	judges []asked
+	Judges []ReadyJudge
 }
 
-// regular are the judges without the escalation.
-func (p *readyPanel) regular() []asked { return p.judges[:len(p.Judges)] }
+// Regular are the judges without the escalation.
+func (p *ReadyPanel) Regular() []ReadyJudge { return p.Judges[:len(p.Judges)] }
 
-// readPanels checks the panels of a configuration. location is that of the list in the request.
-func (c *Config) readPanels(location string, kind Type) ([]readyPanel, error) {
-	ready, taken := make([]readyPanel, len(c.Panels)), map[string]bool{}
+// ReadPanels checks the panels of a configuration. location is that of the list in the request.
+func (c *Config) ReadPanels(location string, kind Type) ([]ReadyPanel, error) {
+	ready, taken := make([]ReadyPanel, len(c.Panels)), map[string]bool{}
 	for i := range c.Panels {
 		p, at := &c.Panels[i], fmt.Sprintf("%s[%d]", location, i)
 		switch {
@@ -101,7 +101,7 @@ func (c *Config) readPanels(location string, kind Type) ([]readyPanel, error) {
 			return nil, problem.InvalidField(at+".name", fmt.Sprintf("is %q, which is measured anyway: choose another name", p.Name))
 		case p.Kind == judge.TypePreference && kind == EvalRun:
 			return nil, problem.InvalidField(at+".kind", "is preference, which needs the two sides of a comparison")
-		case p.Kind == judge.TypePreference && (c.Sides[sideA].Repeats != c.Sides[sideB].Repeats):
+		case p.Kind == judge.TypePreference && (c.Sides[SideA].Repeats != c.Sides[SideB].Repeats):
 			return nil, problem.InvalidField(at+".kind", "is preference, which needs as many repeats on both sides")
 		}
 		taken[p.Name] = true
@@ -114,11 +114,11 @@ func (c *Config) readPanels(location string, kind Type) ([]readyPanel, error) {
 }
 
 // read checks a panel at a location of the request, and fills in its defaults.
-func (p *Panel) read(at string) (readyPanel, error) {
-	r, names := readyPanel{Panel: p}, map[string]bool{}
+func (p *Panel) read(at string) (ReadyPanel, error) {
+	r, names := ReadyPanel{Panel: p}, map[string]bool{}
 	for i, stored := range p.all() {
 		judgeAt := p.judgeAt(at, i)
-		one, err := stored.ready(judgeAt)
+		one, err := stored.Ready(judgeAt)
 		if err != nil {
 			return r, err
 		}
@@ -129,28 +129,28 @@ func (p *Panel) read(at string) (readyPanel, error) {
 		case d.Type != p.Kind:
 			return r, problem.InvalidField(judgeAt+".type", "differs from the kind of the panel")
 		case i == 0:
-			r.scale = d.Scale
-		case !sameScale(r.scale, d.Scale):
+			r.Scale = d.Scale
+		case !sameScale(r.Scale, d.Scale):
 			return r, problem.InvalidField(judgeAt+".scale", "differs from that of the first judge: the judges of a panel have one scale")
 		}
 		names[d.Name] = true
-		r.judges = append(r.judges, one)
+		r.Judges = append(r.Judges, one)
 	}
-	if err := p.checkAggregate(at, r.scale); err != nil {
+	if err := p.checkAggregate(at, r.Scale); err != nil {
 		return r, err
 	}
 	return r, nil
 }
 
-// checkPasses refuses judges that pass other values than the first one of their panel, by which the panel passes.
-func checkPasses(location string, panels []readyPanel) error {
+// CheckPasses refuses judges that pass other values than the first one of their panel, by which the panel passes.
+func CheckPasses(location string, panels []ReadyPanel) error {
 	for i := range panels {
-		first := panels[i].judges[0].Definition().Pass
-		for j := range panels[i].judges {
-			if pass := panels[i].judges[j].Definition().Pass; pass == nil || reflect.DeepEqual(pass, first) {
+		first := panels[i].Judges[0].Definition().Pass
+		for j := range panels[i].Judges {
+			if pass := panels[i].Judges[j].Definition().Pass; pass == nil || reflect.DeepEqual(pass, first) {
 				continue
 			}
-			return problem.InvalidField(panels[i].judgePath(location, i, j)+".pass", "differs from that of the first judge, by which the panel passes: give all the same, or leave it out")
+			return problem.InvalidField(panels[i].JudgePath(location, i, j)+".pass", "differs from that of the first judge, by which the panel passes: give all the same, or leave it out")
 		}
 	}
 	return nil
@@ -187,8 +187,8 @@ func (p *Panel) checkAggregate(at string, scale *judge.Scale) error {
 	return nil
 }
 
-// checkRemoved refuses to make scores by an aggregate that was removed. What it made once is still read.
-func checkRemoved(location string, panels []Panel) error {
+// CheckRemoved refuses to make scores by an aggregate that was removed. What it made once is still read.
+func CheckRemoved(location string, panels []Panel) error {
 	for i := range panels {
 		if panels[i].Aggregate.Removed() {
 			return problem.InvalidField(fmt.Sprintf("%s[%d].aggregate", location, i), fmt.Sprintf("is %s, which was removed: choose majority, mean or minimum", panels[i].Aggregate))
@@ -197,17 +197,17 @@ func checkRemoved(location string, panels []Panel) error {
 	return nil
 }
 
-// ready parses a judge at a location of the request.
-func (j *Judge) ready(at string) (asked, error) {
+// Ready parses a judge at a location of the request.
+func (j *Judge) Ready(at string) (ReadyJudge, error) {
 	d, err := judge.Parse(j.Definition, at)
 	if err != nil {
-		return asked{}, err //nolint:wrapcheck // it is for the client
+		return ReadyJudge{}, err //nolint:wrapcheck // it is for the client
 	}
-	one := asked{stored: j, name: d.Name, repeats: d.Repeats}
+	one := ReadyJudge{Stored: j, Name: d.Name, Repeats: d.Repeats}
 	if j.Definition, err = json.Marshal(d); err != nil {
 		return one, fmt.Errorf("encode a judge: %w", err)
 	}
-	if err := json.Unmarshal(d.ModelConfig, &one.config); err != nil {
+	if err := json.Unmarshal(d.ModelConfig, &one.Config); err != nil {
 		return one, problem.InvalidField(at+".model_config", "is not valid: "+err.Error())
 	}
 	if j.Content == nil {
@@ -227,9 +227,9 @@ func (j *Judge) ready(at string) (asked, error) {
 }
 
 // withoutTrajectory refuses a prompt that needs the messages of an agent: judges are shown its tool calls instead.
-func (a *asked) withoutTrajectory(at string) error {
+func (a *ReadyJudge) withoutTrajectory(at string) error {
 	some := json.RawMessage(`"…"`)
-	_, err := a.try(&judge.Item{Input: some, ReferenceOutput: some, Metadata: json.RawMessage(`{}`)})
+	_, err := a.Try(&judge.Item{Input: some, ReferenceOutput: some, Metadata: json.RawMessage(`{}`)})
 	refused := problem.Of(err)
 	if refused == nil || len(refused.Fields) == 0 {
 		return err
@@ -242,8 +242,8 @@ func (a *asked) withoutTrajectory(at string) error {
 		"needs %s: judges are not shown the messages of an agent. Name its tool_calls instead, or make the variable optional.", strings.Join(names, " and ")))
 }
 
-// try asks about an output that says nothing.
-func (a *asked) try(about *judge.Item) (*judge.Question, error) {
+// Try asks about an output that says nothing.
+func (a *ReadyJudge) Try(about *judge.Item) (*judge.Question, error) {
 	said := judge.Output{Text: json.RawMessage(`"…"`), ToolCalls: []judge.ToolCall{}}
 	if a.Definition().Type == judge.TypePreference {
 		return a.AskPreference(about, &said, &said, judge.OrderAB, 0) //nolint:wrapcheck // it is for the client
@@ -251,7 +251,7 @@ func (a *asked) try(about *judge.Item) (*judge.Question, error) {
 	return a.Ask(about, &said, 0) //nolint:wrapcheck // it is for the client
 }
 
-// judgeItem returns an item as judges see it.
-func judgeItem(item *datasets.Item) *judge.Item {
+// JudgeItem returns an item as judges see it.
+func JudgeItem(item *datasets.Item) *judge.Item {
 	return &judge.Item{Input: json.RawMessage(item.Input), ReferenceOutput: json.RawMessage(item.ReferenceOutput), Metadata: json.RawMessage(item.Metadata)}
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 )
 
-// orders are those that a vote is asked in: whether b comes first.
-func (p *readyPanel) orders() []bool {
+// Orders are those that a vote is asked in: whether b comes first.
+func (p *ReadyPanel) Orders() []bool {
 	if p.Kind == judge.TypePreference {
 		return []bool{false, true}
 	}
 	return []bool{false}
 }
 
-func (p *readyPanel) order(swapped bool) panel.Order {
+func (p *ReadyPanel) order(swapped bool) panel.Order {
 	switch {
 	case p.Kind != judge.TypePreference:
 		return panel.NoOrder
@@ -28,17 +28,17 @@ func (p *readyPanel) order(swapped bool) panel.Order {
 	return panel.AB
 }
 
-// input returns the panel without outputs.
-func (p *readyPanel) input(seed uint64) *panel.Input {
-	in := &panel.Input{Name: p.Name, Kind: panel.Kind(p.Kind), Aggregate: p.Aggregate, Seed: seed, Judges: make([]panel.Judge, len(p.judges))}
-	for j := range p.judges {
-		one := &p.judges[j]
+// Input returns the panel without outputs.
+func (p *ReadyPanel) Input(seed uint64) *panel.Input {
+	in := &panel.Input{Name: p.Name, Kind: panel.Kind(p.Kind), Aggregate: p.Aggregate, Seed: seed, Judges: make([]panel.Judge, len(p.Judges))}
+	for j := range p.Judges {
+		one := &p.Judges[j]
 		in.Judges[j] = panel.Judge{
-			Name: one.name, ProviderName: one.stored.ProviderName, Model: one.config.Model, Version: one.stored.Version,
+			Name: one.Name, ProviderName: one.Stored.ProviderName, Model: one.Config.Model, Version: one.Stored.Version,
 			Escalation: j == len(p.Judges),
 		}
 	}
-	if s := p.scale; s != nil {
+	if s := p.Scale; s != nil {
 		in.Scale = panel.Scale{Type: panel.ScaleType(s.Type), Labels: s.Labels}
 		if s.Min != nil && s.Max != nil {
 			in.Scale.Min, in.Scale.Max = *s.Min, *s.Max
@@ -49,8 +49,8 @@ func (p *readyPanel) input(seed uint64) *panel.Input {
 }
 
 // passing returns what passes, by the first judge: the lowest number, or index of a label, or the indexes of labels.
-func (p *readyPanel) passing() (*float64, []int) {
-	d := p.judges[0].Definition()
+func (p *ReadyPanel) passing() (*float64, []int) {
+	d := p.Judges[0].Definition()
 	switch pass := d.Pass; {
 	case pass == nil || d.Scale.Type == judge.Binary:
 		return nil, nil
@@ -67,20 +67,20 @@ func (p *readyPanel) passing() (*float64, []int) {
 	}
 }
 
-// value returns the value of a vote as a panel takes it: labels count from 0, and preferences go from 0 for a to 1 for b.
-func (p *readyPanel) value(value float64) float64 {
+// Value returns the value of a vote as a panel takes it: labels count from 0, and preferences go from 0 for a to 1 for b.
+func (p *ReadyPanel) Value(value float64) float64 {
 	switch {
 	case p.Kind == judge.TypePreference:
 		return (value + 1) / 2 //nolint:mnd // from -1 to 1
-	case p.scale.Type == judge.Ordinal && len(p.scale.Labels) > 0:
+	case p.Scale.Type == judge.Ordinal && len(p.Scale.Labels) > 0:
 		return value - 1
 	}
 	return value
 }
 
-// scaleText is the scale as JSON, as labels keep it. Panels of other eval-runs with the same name may have another scale.
-func (p *readyPanel) scaleText() string {
-	text, err := json.Marshal(p.scale)
+// ScaleText is the scale as JSON, as labels keep it. Panels of other eval-runs with the same name may have another scale.
+func (p *ReadyPanel) ScaleText() string {
+	text, err := json.Marshal(p.Scale)
 	if err != nil { // it came from JSON
 		panic(fmt.Sprintf("encode the scale of a panel: %v", err))
 	}
@@ -88,15 +88,15 @@ func (p *readyPanel) scaleText() string {
 }
 
 // Vote returns a vote of a judge as a panel takes it, before anything is known of it but a status.
-func (p *readyPanel) Vote(j, vote int, swapped bool, status panel.Status) panel.Vote {
+func (p *ReadyPanel) Vote(j, vote int, swapped bool, status panel.Status) panel.Vote {
 	return panel.Vote{Judge: int32(j), Repeat: int16(vote), Order: p.order(swapped), Status: status, Cost: math.NaN(), Duration: math.NaN()}
 }
 
 // SetVote fills in what a judge said.
-func (p *readyPanel) SetVote(cast *panel.Vote, status judge.Status, value *float64) {
+func (p *ReadyPanel) SetVote(cast *panel.Vote, status judge.Status, value *float64) {
 	cast.Status = statuses[status]
 	if value != nil {
-		cast.Value = p.value(*value)
+		cast.Value = p.Value(*value)
 	}
 }
 

@@ -2,19 +2,12 @@ package evaluations
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/jackc/pgx/v5"
-
-	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/internal/postgres"
-	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
@@ -41,33 +34,8 @@ type Target struct {
 	Found *FoundRuns `json:"found,omitempty"`
 }
 
-// sent reports whether the outputs of an eval-run are sent to it, before its job runs.
-func (n *Wanted) sent() bool { return n.Config.sent(n.Kind) }
-
-func (c *Config) sent(kind Type) bool {
+func (c *Config) Sent(kind Type) bool {
 	return kind == EvalRun && (c.Target.Type == TargetExternal || c.Target.Type == TargetRuns || c.Target.Type == "")
-}
-
-// sourceRun returns an eval-run of the project that has ended: its results are needed, not its summary.
-func (s *Starter) sourceRun(ctx context.Context, grant access.Grant, location string, id uuid.UUID) (Evaluation, error) {
-	found, err := s.evaluations.Get(ctx, grant, EvalRun, id)
-	if project, projectErr := grant.Project(); problem.Is(err, problem.NotFound) || err == nil && (projectErr != nil || found.ProjectID != project) {
-		return found, problem.InvalidField(location, "is no eval-run of the project")
-	}
-	if err == nil && found.Unfinished() {
-		return found, &problem.Error{Kind: problem.Conflict, Code: "evaluation_running", Detail: fmt.Sprintf("The eval-run %q still runs. Finish it first.", found.Name)}
-	}
-	return found, err
-}
-
-// labelledItems returns the items of which an output of an eval-run has a label.
-func (s *Starter) labelledItems(ctx context.Context, e *Evaluation) ([]uuid.UUID, error) {
-	found, err := postgres.Many[struct{ ItemID uuid.UUID }](ctx, s.db, "list labelled items", pgx.NamedArgs{"project": e.ProjectID, "id": e.ID})
-	ids := make([]uuid.UUID, len(found))
-	for i := range found {
-		ids[i] = found[i].ItemID
-	}
-	return ids, err
 }
 
 // FoundRuns says what became of the runs that a filter found. Selected is the sum of Evaluated, the counts of Skipped, and OtherSkipped.
@@ -96,7 +64,7 @@ func (f *FoundRuns) Skip(reasons map[string]int64) {
 	for _, reason := range slices.SortedFunc(maps.Keys(reasons), func(x, y string) int {
 		return cmp.Or(cmp.Compare(reasons[y], reasons[x]), cmp.Compare(x, y))
 	}) {
-		if len(f.Skipped) < maxListed {
+		if len(f.Skipped) < MaxListed {
 			f.Skipped = append(f.Skipped, SkippedRuns{utf8text.Storable(reason), reasons[reason]})
 		} else {
 			f.OtherSkipped += reasons[reason]

@@ -15,7 +15,7 @@ import (
 
 // Vote is a vote of a judge on an output.
 type Vote struct {
-	voteKey
+	VoteKey
 	PanelName, JudgeName string
 	Escalated            bool
 	// Order is ab or ba for a preference, else empty.
@@ -38,10 +38,10 @@ type Vote struct {
 	CreatedAt                        time.Time
 }
 
-// shown returns a vote with the names of its panel and judge, and its score.
-func (p *readyPanel) shown(v *voteRow) Vote {
+// Shown returns a vote with the names of its panel and judge, and its score.
+func (p *ReadyPanel) Shown(v *VoteRow) Vote {
 	out := Vote{
-		voteKey: v.voteKey, PanelName: p.Name, JudgeName: p.judges[v.Judge].name, Escalated: v.Judge == len(p.Judges), Status: v.Status, Value: v.Value, Label: v.Label,
+		VoteKey: v.VoteKey, PanelName: p.Name, JudgeName: p.Judges[v.Judge].Name, Escalated: v.Judge == len(p.Judges), Status: v.Status, Value: v.Value, Label: v.Label,
 		Reason: v.Reason, Raw: v.Raw, ErrorCode: v.ErrorCode, ErrorDetail: v.ErrorDetail, Truncated: v.Truncated, Cached: v.Cached, Requests: v.Requests, Model: v.Model,
 		RunID: v.RunID, DurationMS: v.DurationMS, Input: v.Input, Output: v.OutputTokens, CacheRead: v.CacheRead, CacheWrite: v.CacheWrite, Reasoning: v.Reasoning,
 		CostNanousd: v.Cost, CreatedAt: v.CreatedAt,
@@ -55,8 +55,8 @@ func (p *readyPanel) shown(v *voteRow) Vote {
 	if v.Value == nil {
 		return out
 	}
-	out.Score, out.Pass = p.input(0).Rate(p.value(*v.Value))
-	if p.scale == nil || p.scale.Type == judge.Categorical {
+	out.Score, out.Pass = p.Input(0).Rate(p.Value(*v.Value))
+	if p.Scale == nil || p.Scale.Type == judge.Categorical {
 		out.Value = nil
 	}
 	return out
@@ -68,17 +68,17 @@ func (s *Service) addVotes(ctx context.Context, e *Evaluation, numbers []int32, 
 	if err != nil || len(config.Panels) == 0 {
 		return err
 	}
-	panels, err := config.readPanels("panels", e.Kind)
+	panels, err := config.ReadPanels("panels", e.Kind)
 	if err != nil {
 		return err
 	}
-	rows, err := postgres.Many[voteRow](ctx, s.db, "list votes", pgx.NamedArgs{"id": e.ID, "numbers": numbers})
+	rows, err := postgres.Many[VoteRow](ctx, s.db, "list votes", pgx.NamedArgs{"id": e.ID, "numbers": numbers})
 	if err != nil {
 		return err
 	}
 	for i := range rows {
 		item := byNumber[rows[i].Number]
-		item.Votes = append(item.Votes, panels[rows[i].Panel].shown(&rows[i]))
+		item.Votes = append(item.Votes, panels[rows[i].Panel].Shown(&rows[i]))
 	}
 	return nil
 }
@@ -86,7 +86,7 @@ func (s *Service) addVotes(ctx context.Context, e *Evaluation, numbers []int32, 
 // Winner returns the winner of a preference on a repeat of an item, by the score of the panel: a, b or tie, nil if there is none.
 func (i *Item) Winner(name string, repeat int) (*string, error) {
 	for o := range i.Outputs {
-		if i.Outputs[o].Side != sideB || i.Outputs[o].Repeat != repeat {
+		if i.Outputs[o].Side != SideB || i.Outputs[o].Repeat != repeat {
 			continue
 		}
 		scores, err := i.Outputs[o].ReadScores()

@@ -17,6 +17,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/start"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/utf8text"
@@ -206,7 +207,7 @@ func (s *Service) grow(ctx context.Context, e *experiment, used []*result) (grow
 	}
 	// Apart: results of new items may have to be refused, and those of others not.
 	if len(known) > 0 {
-		changed, err := s.growBy(ctx, e, known, items, &evaluations.Growth{})
+		changed, err := s.growBy(ctx, e, known, items, &start.Growth{})
 		if err != nil && unusedBecause(err) == "" { // else they are later versions of results that stay
 			return false, false, err
 		}
@@ -215,7 +216,7 @@ func (s *Service) grow(ctx context.Context, e *experiment, used []*result) (grow
 	if len(fresh) == 0 {
 		return grown, false, nil
 	}
-	var growth evaluations.Growth
+	var growth start.Growth
 	taken, misfits, err := s.writeItems(ctx, e, fresh, items, &growth)
 	if err != nil {
 		return grown, false, err
@@ -234,7 +235,7 @@ func (s *Service) grow(ctx context.Context, e *experiment, used []*result) (grow
 }
 
 // growBy adds results of items to the eval-run.
-func (s *Service) growBy(ctx context.Context, e *experiment, results []*result, items map[string]uuid.UUID, growth *evaluations.Growth) (changed bool, err error) {
+func (s *Service) growBy(ctx context.Context, e *experiment, results []*result, items map[string]uuid.UUID, growth *start.Growth) (changed bool, err error) {
 	if growth.Metadata, err = e.metadata(); err != nil {
 		return false, err
 	}
@@ -264,7 +265,7 @@ func unusedBecause(err error) string {
 	switch {
 	case errors.Is(err, evaluations.ErrEnded):
 		return unusedEnded
-	case errors.Is(err, evaluations.ErrDatasetChanged):
+	case errors.Is(err, start.ErrDatasetChanged):
 		return unusedChanged
 	case errors.Is(err, postgres.ErrNotFound):
 		return unusedDeletedRun
@@ -276,7 +277,7 @@ func unusedBecause(err error) string {
 // writeItems writes the items of results to their dataset, for the growth. It adds the ids of items that were taken, and refuses the results
 // of the others.
 func (s *Service) writeItems(
-	ctx context.Context, e *experiment, results []*result, items map[string]uuid.UUID, growth *evaluations.Growth,
+	ctx context.Context, e *experiment, results []*result, items map[string]uuid.UUID, growth *start.Growth,
 ) (taken, misfits []*result, err error) {
 	var dataset uuid.UUID
 	switch begun, err := s.evaluations.Get(ctx, grantOf(e.ProjectID), evaluations.EvalRun, e.ID); {

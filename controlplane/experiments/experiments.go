@@ -16,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/start"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -51,7 +52,7 @@ type Service struct {
 	runs        *runs.Service
 	datasets    *datasets.Service
 	evaluations *evaluations.Service
-	growing     *evaluations.Starter
+	growing     *start.Starter
 	now         func() time.Time
 	log         *slog.Logger
 }
@@ -64,7 +65,7 @@ func (passArgs) Kind() string { return "experiments" }
 
 // New returns a service on the database, which works as a job of the queue. now is the clock.
 func New(
-	pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, sets *datasets.Service, evaluated *evaluations.Service, growing *evaluations.Starter, now func() time.Time,
+	pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, sets *datasets.Service, evaluated *evaluations.Service, growing *start.Starter, now func() time.Time,
 	log *slog.Logger,
 ) *Service {
 	s := &Service{postgres.NewDB(pool, queries), reader, sets, evaluated, growing, postgres.Clock(now), log}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/start"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/utf8text"
@@ -62,7 +63,7 @@ type result struct {
 	input, reference, itemMetadata json.RawMessage
 	// unused is why it is not used, or empty.
 	unused string
-	result evaluations.Result
+	result start.Result
 }
 
 // resultsOf returns the results that runs report, by experiment, each in the order in which the items began.
@@ -115,7 +116,7 @@ func rootResult(span *runmodel.Span, cut bool) *result {
 	r := &result{
 		runID: span.RunID, spanID: span.SpanID, externalID: short(attrs[runs.ExperimentID]), key: attrs[runs.ExperimentItemID],
 		input: valueOf(span.Inputs), reference: json.RawMessage("null"), itemMetadata: json.RawMessage("{}"),
-		result: evaluations.Result{Repeat: 1, RunID: &span.RunID},
+		result: start.Result{Repeat: 1, RunID: &span.RunID},
 	}
 	runName := line(attrs[runs.ExperimentPrefix+"name"], maxName)
 	started := startedName.FindStringSubmatch(runName)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/execute"
+	"github.com/looptrace/looptrace/controlplane/evaluations/results"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
@@ -134,7 +136,7 @@ func (s *shownItems) item(i *evaluations.Item) (contract.ComparisonItem, error) 
 		Number: int64(i.Number), ItemId: i.ItemID, Key: i.Key, Status: contract.EvaluationItemStatus(i.Status), Reason: i.Reason,
 		Metrics: []contract.ComparisonItemMetric{}, Repeats: []contract.ComparisonRepeat{},
 	}
-	for _, name := range evaluations.MetricNames(s.e) {
+	for _, name := range results.MetricNames(s.e) {
 		m, ok := i.Metrics[name]
 		if !ok {
 			continue
@@ -304,7 +306,7 @@ func (comparisonHandlers) GradeSample(ctx context.Context, req contract.GradeSam
 		return nil, err
 	}
 	answer := contract.GradeSample200JSONResponse{Scores: make([]contract.EvaluationScore, len(graders))}
-	scores, err := evaluations.Grade(ctx, graders, &sample)
+	scores, err := execute.Grade(ctx, graders, &sample)
 	if err != nil {
 		return nil, err
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/results"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
 )
@@ -201,7 +202,7 @@ func (*evaluationExport) jsonLines(to io.Writer) (line func(*exportedOutput) err
 
 func (e *evaluationExport) csvLines(to io.Writer) (line func(*exportedOutput) error, end func() error) {
 	out := csv.NewWriter(to)
-	graders := evaluations.ScoreNames(e.e)
+	graders := results.ScoreNames(e.e)
 	header := []string{
 		"number", "item_id", "key", "item_status", "reason", "input", "reference_output", "side", "repeat", "status", "error", "output", "run_id", "model", "duration_ms",
 		"input_tokens", "output_tokens", "cost_usd", "requests",

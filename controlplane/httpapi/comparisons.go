@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/start"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/prompts"
 	"github.com/looptrace/looptrace/controlplane/providers"
@@ -161,7 +162,7 @@ func moneyOf(dollars *float64) *providers.Money {
 }
 
 // wanted reads a comparison to start, with the contents of the prompts that it names.
-func (h comparisonHandlers) wanted(ctx context.Context, body *contract.ComparisonCreate) (*evaluations.Wanted, error) {
+func (h comparisonHandlers) wanted(ctx context.Context, body *contract.ComparisonCreate) (*start.Wanted, error) {
 	if err := readsDatasets(ctx, body.ProjectId); err != nil {
 		return nil, err
 	}
@@ -169,7 +170,7 @@ func (h comparisonHandlers) wanted(ctx context.Context, body *contract.Compariso
 	if err != nil {
 		return nil, err
 	}
-	n := &evaluations.Wanted{
+	n := &start.Wanted{
 		Kind: evaluations.Comparison, Name: valueOf(body.Name, ""), Dataset: body.DatasetId, Revision: body.Revision, Split: valueOf(body.Split, ""), Repeats: valueOf(body.Repeats, 1),
 		Seed: valueOf(body.Seed, defaultSeed), Primary: valueOf(body.PrimaryMetric, ""), MaxCost: moneyOf(body.MaxCostUsd), AllowUnpriced: valueOf(body.AllowUnpriced, false),
 		Config: evaluations.Config{

@@ -9,7 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/oapi-codegen/runtime/types"
 
-	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/execute"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/internal/apikey"
@@ -79,7 +79,7 @@ func (h evalRuleHandlers) wanted(ctx context.Context, body *contract.EvalRuleCre
 	panels, err := h.judges.panels(ctx, body.ProjectId, body.Panels)
 	return &rules.Wanted{
 		Name: body.Name, RunFilter: body.RunFilter, SampleRate: body.SampleRate, GroupBy: valueOf(body.GroupBy, rules.BySession), MaxCost: moneyOf(body.MaxCostUsdPerDay), AllowUnpriced: valueOf(body.AllowUnpriced, false),
-		Scoring: evaluations.Scoring{Graders: valueOf(body.Graders, []contract.Grader{}), Panels: panels},
+		Scoring: execute.Scoring{Graders: valueOf(body.Graders, []contract.Grader{}), Panels: panels},
 	}, err
 }
 

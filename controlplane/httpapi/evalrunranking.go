@@ -3,7 +3,7 @@ package httpapi
 import (
 	"context"
 
-	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/report"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/apikey"
 )
@@ -11,7 +11,7 @@ import (
 // RankEvalRuns compares several eval-runs.
 func (h evalRunHandlers) RankEvalRuns(ctx context.Context, req contract.RankEvalRunsRequestObject) (contract.RankEvalRunsResponseObject, error) {
 	p := &req.Params
-	r, err := h.evaluations.Rank(ctx, grantOf(ctx), &evaluations.RankingQuery{
+	r, err := h.evaluations.Rank(ctx, grantOf(ctx), &report.RankingQuery{
 		EvalRuns: p.EvalRunId, Metric: valueOf(p.Metric, ""), GroupBy: valueOf(p.GroupBy, ""),
 	})
 	if err != nil {
@@ -29,7 +29,7 @@ func (h evalRunHandlers) RankEvalRuns(ctx context.Context, req contract.RankEval
 	for i := range r.Sides {
 		side := &r.Sides[i]
 		answer.Sides[i] = contract.RankedSide{
-			Side: evaluations.SideLetter(i), EvalRunId: side.EvalRun.ID, Name: side.EvalRun.Name, Mean: meanOf(&side.Mean), Scored: side.Scored, LeftOut: side.LeftOut, Failed: side.Failed,
+			Side: report.SideLetter(i), EvalRunId: side.EvalRun.ID, Name: side.EvalRun.Name, Mean: meanOf(&side.Mean), Scored: side.Scored, LeftOut: side.LeftOut, Failed: side.Failed,
 		}
 	}
 	for i := range r.Differences {
@@ -48,9 +48,9 @@ func (h evalRunHandlers) RankEvalRuns(ctx context.Context, req contract.RankEval
 	return answer, nil
 }
 
-func rankedDifferenceOf(d *evaluations.RankedDifference) (contract.RankedDifference, error) {
+func rankedDifferenceOf(d *report.RankedDifference) (contract.RankedDifference, error) {
 	answer := contract.RankedDifference{
-		A: evaluations.SideLetter(d.A), B: evaluations.SideLetter(d.B), Verdict: contract.RankedDifferenceVerdict(d.Verdict), Sentence: d.Sentence,
+		A: report.SideLetter(d.A), B: report.SideLetter(d.B), Verdict: contract.RankedDifferenceVerdict(d.Verdict), Sentence: d.Sentence,
 	}
 	if err := convert(d.Difference, &answer.Difference); err != nil {
 		return answer, err

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/start"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/jsonselect"
 	"github.com/looptrace/looptrace/controlplane/runs"
@@ -43,7 +44,7 @@ func mustPath(text string) *jsonselect.Path {
 }
 
 // recordedRuns reads the recorded runs that an eval-run evaluates.
-func (h evalRunHandlers) recordedRuns(ctx context.Context, body *contract.EvalRunCreate, n *evaluations.Wanted) error {
+func (h evalRunHandlers) recordedRuns(ctx context.Context, body *contract.EvalRunCreate, n *start.Wanted) error {
 	grant, t := grantOf(ctx), &body.Target
 	for _, scope := range []string{apikey.ScopeRunsRead, apikey.ScopeDatasetsWrite} {
 		if !grant.Allows(body.ProjectId, scope) {
@@ -78,9 +79,9 @@ func (h evalRunHandlers) recordedRuns(ctx context.Context, body *contract.EvalRu
 	if filter.Window > 0 {
 		n.Config.Target.From = new(sampled.AsOf.Add(-filter.Window))
 	}
-	var made []evaluations.RecordedRun
+	var made []start.RecordedRun
 	if err := items.makeAll(ctx, h.runs, in, sampled.Runs, func(source *runs.Source) {
-		made = append(made, evaluations.RecordedRun{Model: modelOf(source), Failed: source.Run.Outcome() == runmodel.OutcomeFailed})
+		made = append(made, start.RecordedRun{Model: modelOf(source), Failed: source.Run.Outcome() == runmodel.OutcomeFailed})
 	}); err != nil {
 		return err
 	}

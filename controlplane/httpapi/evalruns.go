@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/start"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -72,7 +73,7 @@ func (h evalRunHandlers) EstimateEvalRun(ctx context.Context, req contract.Estim
 }
 
 // wanted reads an eval-run to start, with the contents of the prompts that it names.
-func (h evalRunHandlers) wanted(ctx context.Context, body *contract.EvalRunCreate) (*evaluations.Wanted, error) {
+func (h evalRunHandlers) wanted(ctx context.Context, body *contract.EvalRunCreate) (*start.Wanted, error) {
 	if err := readsDatasets(ctx, body.ProjectId); err != nil {
 		return nil, err
 	}
@@ -80,7 +81,7 @@ func (h evalRunHandlers) wanted(ctx context.Context, body *contract.EvalRunCreat
 	if err != nil {
 		return nil, err
 	}
-	n := &evaluations.Wanted{
+	n := &start.Wanted{
 		Kind: evaluations.EvalRun, Name: body.Name, Dataset: body.DatasetId, Revision: body.Revision, Split: valueOf(body.Split, ""), Items: valueOf(body.ItemIds, nil),
 		Repeats: valueOf(body.Repeats, 1), Seed: valueOf(body.Seed, defaultSeed), Primary: valueOf(body.PrimaryMetric, ""), MaxCost: moneyOf(body.MaxCostUsd),
 		AllowUnpriced: valueOf(body.AllowUnpriced, false), Branch: valueOf(body.Branch, ""), Commit: valueOf(body.Commit, ""), Metadata: valueOf(body.Metadata, map[string]string{}),
@@ -93,7 +94,7 @@ func (h evalRunHandlers) wanted(ctx context.Context, body *contract.EvalRunCreat
 }
 
 // target reads where the outputs of an eval-run come from.
-func (h evalRunHandlers) target(ctx context.Context, body *contract.EvalRunCreate, n *evaluations.Wanted) error {
+func (h evalRunHandlers) target(ctx context.Context, body *contract.EvalRunCreate, n *start.Wanted) error {
 	t, side := &body.Target, &n.Config.Sides[0]
 	types := []evaluations.TargetType{}
 	for name, is := range map[evaluations.TargetType]bool{
@@ -198,7 +199,7 @@ func (h evalRunHandlers) CancelEvalRun(ctx context.Context, req contract.CancelE
 
 // AddEvalRunResults stores results of an eval-run.
 func (h evalRunHandlers) AddEvalRunResults(ctx context.Context, req contract.AddEvalRunResultsRequestObject) (contract.AddEvalRunResultsResponseObject, error) {
-	results := make([]evaluations.Result, len(req.Body.Items))
+	results := make([]start.Result, len(req.Body.Items))
 	for i := range req.Body.Items {
 		results[i] = resultOf(&req.Body.Items[i])
 	}
@@ -209,8 +210,8 @@ func (h evalRunHandlers) AddEvalRunResults(ctx context.Context, req contract.Add
 	return contract.AddEvalRunResults200JSONResponse{Added: added.Added, Replaced: added.Replaced, Unchanged: added.Unchanged, Ungraded: added.Ungraded, Progress: progressOf(&changed)}, nil
 }
 
-func resultOf(r *contract.EvalRunResult) evaluations.Result {
-	result := evaluations.Result{
+func resultOf(r *contract.EvalRunResult) start.Result {
+	result := start.Result{
 		ItemID: r.ItemId, Repeat: r.Repeat, Output: r.Output, Message: valueOf(r.Message, nil), RunID: r.RunId, Model: valueOf(r.Model, ""),
 		DurationMS: r.DurationMs, CostUSD: r.CostUsd, Scores: make([]evaluations.Score, len(valueOf(r.Scores, nil))),
 	}

@@ -1,19 +1,19 @@
 package httpapi
 
 import (
-	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/start"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 )
 
 // defaultPower is that of forecasts.
 const defaultPower = 0.8
 
-func goalOf(margin, power *float64) evaluations.Goal {
-	return evaluations.Goal{Margin: margin, Power: valueOf(power, defaultPower)}
+func goalOf(margin, power *float64) start.Goal {
+	return start.Goal{Margin: margin, Power: valueOf(power, defaultPower)}
 }
 
 // forecastOf is nil where there is nothing to say.
-func forecastOf(f *evaluations.Forecast) *contract.EvaluationForecast {
+func forecastOf(f *start.Forecast) *contract.EvaluationForecast {
 	if f == nil {
 		return nil
 	}
@@ -33,7 +33,7 @@ func forecastOf(f *evaluations.Forecast) *contract.EvaluationForecast {
 	return answer
 }
 
-func forecastCountOf(c *evaluations.ForecastCount) *contract.EvaluationForecastCount {
+func forecastCountOf(c *start.ForecastCount) *contract.EvaluationForecastCount {
 	if c == nil {
 		return nil
 	}

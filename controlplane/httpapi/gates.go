@@ -3,7 +3,7 @@ package httpapi
 import (
 	"context"
 
-	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/report"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/stats/compare"
 )
@@ -40,8 +40,8 @@ func (h evalRunHandlers) PlanGate(ctx context.Context, req contract.PlanGateRequ
 	}, nil
 }
 
-func gateQuestion(body *contract.GateCheck) *evaluations.GateQuestion {
-	return &evaluations.GateQuestion{Candidate: body.Candidate, Baseline: body.Baseline, Metric: body.Metric, Margin: body.Margin, Repeated: valueOf(body.Repeated, false), GroupBy: valueOf(body.GroupBy, "")}
+func gateQuestion(body *contract.GateCheck) *report.GateQuestion {
+	return &report.GateQuestion{Candidate: body.Candidate, Baseline: body.Baseline, Metric: body.Metric, Margin: body.Margin, Repeated: valueOf(body.Repeated, false), GroupBy: valueOf(body.GroupBy, "")}
 }
 
 // countRangeOf is nil where no number is enough.

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/execute"
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
@@ -45,9 +46,9 @@ func (h judgeHandlers) TestJudge(ctx context.Context, req contract.TestJudgeRequ
 	if err != nil {
 		return nil, err
 	}
-	samples := make([]evaluations.JudgeSample, len(req.Body.Samples))
+	samples := make([]execute.JudgeSample, len(req.Body.Samples))
 	for i, s := range req.Body.Samples {
-		samples[i] = evaluations.JudgeSample{
+		samples[i] = execute.JudgeSample{
 			Item:   judge.Item{Input: valueOf(s.Input, nil), ReferenceOutput: valueOf(s.ReferenceOutput, nil), Metadata: valueOf(s.Metadata, nil)},
 			Output: judge.Output{Text: valueOf(s.Output, nil)},
 		}
@@ -65,7 +66,7 @@ func (h judgeHandlers) TestJudge(ctx context.Context, req contract.TestJudgeRequ
 	return answer, nil
 }
 
-func triedOf(t *evaluations.Tried) contract.JudgeTestVote {
+func triedOf(t *execute.Tried) contract.JudgeTestVote {
 	return contract.JudgeTestVote{Sent: t.Question.Messages, Vote: voteOf(&t.Vote)}
 }
 

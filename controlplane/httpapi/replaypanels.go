@@ -14,6 +14,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/execute"
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
@@ -28,13 +29,13 @@ import (
 const judgeWait = 24 * time.Hour
 
 // ReplayJudges returns the panels of evaluations for replays.
-func ReplayJudges(judging *evaluations.Worker) replays.Judges { return replayJudges{judging} }
+func ReplayJudges(judging *execute.Worker) replays.Judges { return replayJudges{judging} }
 
-type replayJudges struct{ judging *evaluations.Worker }
+type replayJudges struct{ judging *execute.Worker }
 
 // Panel opens a panel.
 func (j replayJudges) Panel(text json.RawMessage) (replays.JudgePanel, error) {
-	scoring := evaluations.Scoring{Panels: make([]evaluations.Panel, 1)}
+	scoring := execute.Scoring{Panels: make([]evaluations.Panel, 1)}
 	if err := json.Unmarshal(text, &scoring.Panels[0]); err != nil {
 		return nil, fmt.Errorf("read the panel of a replay: %w", err)
 	}
@@ -53,7 +54,7 @@ func (j replayJudges) Panel(text json.RawMessage) (replays.JudgePanel, error) {
 }
 
 type replayPanel struct {
-	scorer *evaluations.Scorer
+	scorer *execute.Scorer
 	panel  *evaluations.Panel
 }
 
@@ -105,14 +106,14 @@ func (p *replayPanel) Judge(ctx context.Context, j *replays.Judging) (*replays.J
 }
 
 // scoreRequestOf asks for the score of a replayed answer.
-func scoreRequestOf(j *replays.Judging) (*evaluations.ScoreRequest, error) {
+func scoreRequestOf(j *replays.Judging) (*execute.ScoreRequest, error) {
 	votes := make([]evaluations.Vote, len(j.Votes))
 	for i := range j.Votes {
 		if err := json.Unmarshal(j.Votes[i], &votes[i]); err != nil {
 			return nil, fmt.Errorf("read a vote of replay %s: %w", j.Replay, err)
 		}
 	}
-	return &evaluations.ScoreRequest{
+	return &execute.ScoreRequest{
 		Sample: j.Sample, Votes: votes, MaxCost: j.MaxCost, AllowUnpriced: j.AllowUnpriced, About: j.About,
 		Caller: completions.Caller{
 			Projects: access.OfJob(j.Project), Project: j.Project, Feature: providers.FeatureReplay, Source: runmodel.SourceEvaluation, User: j.User, KeyName: j.KeyName,

@@ -9,6 +9,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/start"
 	"github.com/looptrace/looptrace/controlplane/samples"
 )
 
@@ -37,7 +38,7 @@ func (h sampleHandlers) fillEvaluation(ctx context.Context, target access.Target
 	if grant, err = callOf(ctx).grantFor(ctx, "createEvalRun", target); err != nil {
 		return err
 	}
-	comparison := evaluations.Wanted{
+	comparison := start.Wanted{
 		Kind: evaluations.Comparison, Name: "Release " + e.B.Release + " against " + e.A.Release, Dataset: created.ID, Revision: &written.Revision, Repeats: 1,
 		Config: evaluations.Config{Graders: e.Graders},
 	}
@@ -59,7 +60,7 @@ func (h sampleHandlers) fillEvaluation(ctx context.Context, target access.Target
 func (h sampleHandlers) fillEvalRun(
 	ctx context.Context, grant access.Grant, e *samples.Evaluation, version *samples.Version, isA bool, dataset uuid.UUID, items []uuid.UUID,
 ) (uuid.UUID, error) {
-	begun, err := h.evaluations.Create(ctx, grant, &evaluations.Wanted{
+	begun, err := h.evaluations.Create(ctx, grant, &start.Wanted{
 		Kind: evaluations.EvalRun, Name: e.EvalRun, Dataset: dataset, Repeats: 1, Branch: "main", Commit: version.Commit,
 		Metadata: map[string]string{"release": version.Release, "sample": "true"},
 		Config:   evaluations.Config{Target: evaluations.Target{Type: evaluations.TargetExternal}, Graders: e.Graders},
@@ -68,13 +69,13 @@ func (h sampleHandlers) fillEvalRun(
 		return uuid.Nil, err
 	}
 	usages := version.Usages(len(e.Items))
-	results := make([]evaluations.Result, len(e.Items))
+	results := make([]start.Result, len(e.Items))
 	for i := range e.Items {
 		answer, usage := &e.Items[i].B, &usages[i]
 		if isA {
 			answer = &e.Items[i].A
 		}
-		results[i] = evaluations.Result{
+		results[i] = start.Result{
 			ItemID: items[i], Repeat: 1, Output: answer.Output, RunID: answer.RunID, DurationMS: &usage.DurationMS, CostUSD: &usage.CostUSD,
 			InputTokens: &usage.InputTokens, OutputTokens: &usage.OutputTokens,
 		}

@@ -18,6 +18,9 @@ import (
 	"github.com/looptrace/looptrace/controlplane/datasets/duplicates"
 	"github.com/looptrace/looptrace/controlplane/diagnoses"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/execute"
+	"github.com/looptrace/looptrace/controlplane/evaluations/report"
+	"github.com/looptrace/looptrace/controlplane/evaluations/start"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/findings"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
@@ -75,9 +78,9 @@ type Services struct {
 // EvaluationServices are those of evaluations: what is stored, what starts and works on them, and what reports on them.
 type EvaluationServices struct {
 	*evaluations.Service
-	*evaluations.Starter
-	*evaluations.Worker
-	*evaluations.Reporter
+	*start.Starter
+	*execute.Worker
+	*report.Reporter
 }
 
 // operations implements the contract, one part per subject.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/execute"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/runs"
@@ -26,7 +27,7 @@ type Wanted struct {
 	RunFilter  string
 	SampleRate float64
 	GroupBy    string
-	Scoring    evaluations.Scoring
+	Scoring    execute.Scoring
 	// Kept is the scoring that is stored, nil for a new one. If it is not changed, it is not checked again: a rule whose connection was deleted
 	// can still be renamed.
 	Kept          *Rule
@@ -90,7 +91,7 @@ func (w *Wanted) checkBudget() error {
 }
 
 // estimate checks the scoring of a rule, and estimates what a number of runs costs that are like some samples.
-func (s *Service) estimate(ctx context.Context, grant access.Grant, w *Wanted, samples []*grader.Sample, outputs int64) (*evaluations.Scorer, *evaluations.Estimate, error) {
+func (s *Service) estimate(ctx context.Context, grant access.Grant, w *Wanted, samples []*grader.Sample, outputs int64) (*execute.Scorer, *evaluations.Estimate, error) {
 	scorer, err := s.judging.NewScorer(&w.Scoring)
 	if err != nil {
 		return nil, nil, err //nolint:wrapcheck // it is for the client

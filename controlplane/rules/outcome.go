@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/execute"
 	"github.com/looptrace/looptrace/controlplane/evaluations/judge"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/runs"
@@ -36,7 +37,7 @@ type outcome struct {
 	// CostUnknown is whether calls may have been made whose votes are lost.
 	CostUnknown bool `json:"cost_unknown"`
 
-	scores []evaluations.MadeScore
+	scores []execute.MadeScore
 	group  *int64
 }
 
@@ -60,7 +61,7 @@ func (w *worker) again(t *leasedRun, after time.Duration) outcome {
 }
 
 // outcome says what became of a run that was scored.
-func (w *worker) outcome(ctx context.Context, t *leasedRun, scored *evaluations.Scored) outcome {
+func (w *worker) outcome(ctx context.Context, t *leasedRun, scored *execute.Scored) outcome {
 	code, detail := whyMissing(scored)
 	switch passing := passingFailure(scored); {
 	case scored.Stopped != nil:
@@ -101,7 +102,7 @@ func (w *worker) outcome(ctx context.Context, t *leasedRun, scored *evaluations.
 }
 
 // valueOf returns the value of a score as runs have it, nil for none.
-func valueOf(score *evaluations.MadeScore) any {
+func valueOf(score *execute.MadeScore) any {
 	switch {
 	case score.Label != "":
 		return score.Label
@@ -114,7 +115,7 @@ func valueOf(score *evaluations.MadeScore) any {
 }
 
 // passingFailure returns the first vote whose failure may pass by itself, nil if there is none.
-func passingFailure(scored *evaluations.Scored) *evaluations.Vote {
+func passingFailure(scored *execute.Scored) *evaluations.Vote {
 	for i := range scored.Votes {
 		if scored.Votes[i].FailedTransiently() {
 			return &scored.Votes[i]
@@ -124,7 +125,7 @@ func passingFailure(scored *evaluations.Scored) *evaluations.Vote {
 }
 
 // whyMissing says why a score is missing, by the first vote or grader that failed.
-func whyMissing(scored *evaluations.Scored) (code, detail string) {
+func whyMissing(scored *execute.Scored) (code, detail string) {
 	for i := range scored.Scores {
 		score := &scored.Scores[i]
 		if !score.Missing {

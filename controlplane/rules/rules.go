@@ -15,7 +15,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/execute"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/work"
@@ -79,7 +79,7 @@ type Service struct {
 	db      postgres.DB
 	jobs    *work.Queue
 	runs    *runs.Service
-	judging *evaluations.Worker
+	judging *execute.Worker
 	filters Filters
 	now     func() time.Time
 	log     *slog.Logger
@@ -107,7 +107,7 @@ func (scoreArgs) Once() bool { return true }
 
 // New returns a service on the database, which works as jobs of the queue. now is the clock.
 func New(
-	pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, judging *evaluations.Worker, filters Filters, now func() time.Time, log *slog.Logger,
+	pool *pgxpool.Pool, queue *work.Queue, reader *runs.Service, judging *execute.Worker, filters Filters, now func() time.Time, log *slog.Logger,
 ) *Service {
 	s := &Service{postgres.NewDB(pool, queries), queue, reader, judging, filters, postgres.Clock(now), log}
 	work.Repeat(queue, findEvery, findArgs{}, func(ctx context.Context, _ findArgs, _ bool) error {
@@ -151,8 +151,8 @@ type Rule struct {
 }
 
 // ReadScoring returns the graders and panels.
-func (r *Rule) ReadScoring() (evaluations.Scoring, error) {
-	var scoring evaluations.Scoring
+func (r *Rule) ReadScoring() (execute.Scoring, error) {
+	var scoring execute.Scoring
 	if err := json.Unmarshal([]byte(r.Scoring), &scoring); err != nil {
 		return scoring, fmt.Errorf("read the scoring of rule %s: %w", r.ID, err)
 	}

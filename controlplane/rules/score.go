@@ -15,6 +15,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/execute"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/runs"
@@ -48,7 +49,7 @@ type worker struct {
 	id      uuid.UUID
 	rule    Rule
 	in      access.Projects
-	scorer  *evaluations.Scorer
+	scorer  *execute.Scorer
 	caller  completions.Caller
 	stopped atomic.Bool
 }
@@ -229,7 +230,7 @@ func (w *worker) score(ctx context.Context, t *leasedRun, source *runs.Source) o
 		return t.skip("cannot_be_scored", "The run "+skipped+".")
 	}
 	sample.ToolCalls = t.calls
-	request := &evaluations.ScoreRequest{
+	request := &execute.ScoreRequest{
 		Sample: sample, Votes: t.votes, Caller: w.caller, AllowUnpriced: w.rule.AllowUnpriced,
 		About: map[string]any{"eval_rule_id": w.rule.ID, "eval_rule": w.rule.Name, "judged_run_id": t.RunID},
 		Keep:  func(ctx context.Context, v *evaluations.Vote) error { return w.keep(ctx, t.RunID, v) },
@@ -313,7 +314,7 @@ func (w *worker) keep(ctx context.Context, run uuid.UUID, v *evaluations.Vote) e
 }
 
 // reserve reserves the most that the missing votes on a run can cost in the budget of the day. It returns an outcome if that is not there.
-func (w *worker) reserve(ctx context.Context, t *leasedRun, request *evaluations.ScoreRequest) (*outcome, error) {
+func (w *worker) reserve(ctx context.Context, t *leasedRun, request *execute.ScoreRequest) (*outcome, error) {
 	if w.rule.MaxCostNanousd == nil || !w.scorer.Judges() {
 		return nil, nil //nolint:nilnil // nothing is called
 	}

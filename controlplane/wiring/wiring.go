@@ -20,6 +20,10 @@ import (
 	"github.com/looptrace/looptrace/controlplane/datasets/duplicates"
 	"github.com/looptrace/looptrace/controlplane/diagnoses"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
+	"github.com/looptrace/looptrace/controlplane/evaluations/execute"
+	"github.com/looptrace/looptrace/controlplane/evaluations/report"
+	"github.com/looptrace/looptrace/controlplane/evaluations/results"
+	"github.com/looptrace/looptrace/controlplane/evaluations/start"
 	"github.com/looptrace/looptrace/controlplane/experiments"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/findings"
@@ -96,12 +100,12 @@ func New(pool *pgxpool.Pool, conn driver.Conn, c Config, now func() time.Time, l
 	s.Datasets = datasets.New(pool, s.Work, c.Datasets, now)
 	s.Duplicates = duplicates.New(pool, s.Work, s.Datasets, now)
 	stored := evaluations.New(pool, s.Work, s.Datasets, s.Providers, now)
-	read := evaluations.NewReader(pool, stored, s.Datasets)
+	read := results.New(pool, stored, s.Datasets)
 	s.Evaluations = httpapi.EvaluationServices{
 		Service:  stored,
-		Starter:  evaluations.NewStarter(pool, s.Work, stored, read, s.Datasets, s.Providers, now),
-		Worker:   evaluations.NewWorker(pool, s.Work, stored, read, s.Datasets, s.Providers, s.Completions, s.Runs, now),
-		Reporter: evaluations.NewReporter(pool, stored, read),
+		Starter:  start.New(pool, s.Work, stored, read, s.Datasets, s.Providers, now),
+		Worker:   execute.New(pool, s.Work, stored, read, s.Datasets, s.Providers, s.Completions, s.Runs, now),
+		Reporter: report.New(pool, stored, read),
 	}
 	s.Experiments = experiments.New(pool, s.Work, s.Runs, s.Datasets, stored, s.Evaluations.Starter, now, log)
 	s.Replays = replays.New(pool, s.Work, s.Runs, s.Providers, s.Recorder, httpapi.ReplayJudges(s.Evaluations.Worker), now, log)
