@@ -61,6 +61,7 @@ type Output struct {
 // ReadScores returns what graders found.
 func (o *Output) ReadScores() ([]Score, error) { return ReadScores(o.Scores) }
 
+// ReadScores reads the scores of an output as they are stored.
 func ReadScores(text string) ([]Score, error) {
 	var scores []Score
 	if err := json.Unmarshal([]byte(text), &scores); err != nil {

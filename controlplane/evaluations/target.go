@@ -34,6 +34,7 @@ type Target struct {
 	Found *FoundRuns `json:"found,omitempty"`
 }
 
+// Sent reports whether the outputs of an evaluation of a type are sent to it, before its job runs.
 func (c *Config) Sent(kind Type) bool {
 	return kind == EvalRun && (c.Target.Type == TargetExternal || c.Target.Type == TargetRuns || c.Target.Type == "")
 }

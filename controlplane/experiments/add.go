@@ -23,9 +23,6 @@ import (
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
-// growAtOnce is how many results are added at once.
-const growAtOnce = 200
-
 // add adds what runs of a project report. It returns those that could not be read or added.
 func (s *Service) add(ctx context.Context, project uuid.UUID, ids []uuid.UUID) (failed []uuid.UUID, err error) {
 	found, err := s.runs.ExperimentSpans(ctx, access.OfJob(project), ids)

@@ -44,6 +44,8 @@ const (
 	maxItems = 10_000
 	// maxNew is how many experiments a project begins in a day.
 	maxNew = 1000
+	// growAtOnce is how many results are added at once.
+	growAtOnce = 200
 )
 
 // Service makes eval-runs of experiments.

@@ -119,6 +119,7 @@ type Deadline struct {
 	over bool
 }
 
+// Passed reports whether it is over.
 func (d *Deadline) Passed() bool {
 	if d != nil && !d.over {
 		d.over = time.Now().After(d.At)

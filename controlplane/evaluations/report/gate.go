@@ -114,7 +114,7 @@ func pairGate(now, was *results.EvalRun, m *results.Metric) *gatePairs {
 
 // stats is what is compared.
 func (g *gatePairs) stats() compare.Metric {
-	return compare.Metric{Name: g.metric.Name, Better: compare.Direction(g.metric.Better), Items: g.Pairs.Items, Amount: !g.metric.IsShare(), Corrected: g.Correction}
+	return compare.Metric{Name: g.metric.Name, Better: compare.Direction(g.metric.Better), Items: g.Items, Amount: !g.metric.IsShare(), Corrected: g.Correction}
 }
 
 func gateOptions(margin *float64, repeated bool) compare.GateOptions {

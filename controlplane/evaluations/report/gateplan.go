@@ -39,7 +39,7 @@ func (s *Reporter) PlanGate(ctx context.Context, grant access.Grant, q *GateQues
 	if q.Margin != nil {
 		p.Margin = *q.Margin
 	}
-	if noise, ok := compare.NoiseOf(read.Pairs.Items, !read.metric.IsShare()); ok && decided.Comparison.Judged == nil {
+	if noise, ok := compare.NoiseOf(read.Items, !read.metric.IsShare()); ok && decided.Comparison.Judged == nil {
 		p.Needed = new(noise.Items(p.Margin, evaluations.Level, results.DefaultPower))
 	}
 	p.Sentence = p.sentence(read.metric, q.Margin == nil)

@@ -49,13 +49,13 @@ type Report struct {
 	Cost       providers.EvaluationCost
 	// Summary is nil before the end.
 	Summary *results.Summary
-	Items   []ReportItem
+	Items   []Item
 	// LeftOut is how many more items failed or regressed.
 	LeftOut int64
 }
 
-// ReportItem is an item that failed or regressed. Long texts are cut.
-type ReportItem struct {
+// Item is an item that failed or regressed. Long texts are cut.
+type Item struct {
 	ItemID     uuid.UUID
 	Key        *string
 	Outcome    evaluations.Outcome
@@ -81,7 +81,7 @@ func (s *Reporter) Report(ctx context.Context, grant access.Grant, id uuid.UUID,
 		return r, err
 	}
 	r.Items, r.LeftOut, err = worst(ctx, s, &e, "list worst items", "count worst items", r.head(), budget,
-		func(i *evaluations.Item) ReportItem { return reportItem(&e, i, withInput) }, (*ReportItem).markdown)
+		func(i *evaluations.Item) Item { return reportItem(&e, i, withInput) }, (*Item).markdown)
 	return r, err
 }
 
@@ -128,8 +128,8 @@ func worst[I any](
 	return shown, all.Items - int64(len(shown)), nil
 }
 
-func reportItem(e *evaluations.Evaluation, i *evaluations.Item, withInput bool) ReportItem {
-	item := ReportItem{ItemID: i.ItemID, Key: i.Key, Outcome: evaluations.OutcomeFailed}
+func reportItem(e *evaluations.Evaluation, i *evaluations.Item, withInput bool) Item {
+	item := Item{ItemID: i.ItemID, Key: i.Key, Outcome: evaluations.OutcomeFailed}
 	if m, ok := i.Metrics[optional.Value(e.PrimaryMetric)]; ok {
 		item.Outcome = m.Outcome
 		if m.A != nil && m.B != nil {
@@ -200,7 +200,7 @@ func (r *Report) head() string {
 	return out.String()
 }
 
-func (i *ReportItem) markdown() string {
+func (i *Item) markdown() string {
 	var out strings.Builder
 	name := i.ItemID.String()
 	if i.Key != nil {

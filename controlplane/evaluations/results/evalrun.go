@@ -50,6 +50,7 @@ func (s *EvalRun) Metric(name string) (*Metric, bool) {
 	return nil, false
 }
 
+// Names returns the names of the metrics as a list.
 func (s *EvalRun) Names() string {
 	names := make([]string, len(s.Results.metrics))
 	for i := range names {

@@ -72,6 +72,7 @@ func itemMetric(m *Metric, a, b []float64) evaluations.ItemMetric {
 // Tiny is a difference that comes from the order of additions.
 const Tiny = 1e-12
 
+// Mean returns the mean of values, nil without any.
 func Mean(values []float64) *float64 {
 	if len(values) == 0 {
 		return nil

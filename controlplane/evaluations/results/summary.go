@@ -221,6 +221,7 @@ func (m *Metric) Bound(ci *stats.Interval, low float64) {
 	}
 }
 
+// DifferenceOf returns the difference of a comparison at a level.
 func (m *Metric) DifferenceOf(c *compare.Comparison, alpha float64) Difference {
 	m.Bound(c.Difference.CI, -1)
 	flags := c.Flags

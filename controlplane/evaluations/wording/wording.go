@@ -36,33 +36,34 @@ func Agreeing(n int64, one, many string) string {
 	return many
 }
 
-// unit is how the values of a metric are written.
-type unit struct {
+// Unit is how the values of a metric are written.
+type Unit struct {
 	Scale float64
 	Name  string
 	write func(float64) string
 }
 
 // Points are those of scores and of shares of failures.
-var Points = unit{100, " points", Number}
+var Points = Unit{100, " points", Number}
 
-func UnitOf(kind evaluations.Kind) unit {
+// UnitOf returns the unit of a kind of metric.
+func UnitOf(kind evaluations.Kind) Unit {
 	switch kind {
 	case evaluations.KindCost:
-		return unit{1, " USD", amount}
+		return Unit{1, " USD", amount}
 	case evaluations.KindDuration:
-		return unit{1, " ms", amount}
+		return Unit{1, " ms", amount}
 	case evaluations.KindOutputTokens:
-		return unit{1, "", amount}
+		return Unit{1, "", amount}
 	}
 	return Points
 }
 
 // Estimate writes a difference.
-func (u unit) Estimate(x float64) string { return Sign(u.write(x*u.Scale)) + u.Name }
+func (u Unit) Estimate(x float64) string { return Sign(u.write(x*u.Scale)) + u.Name }
 
 // Interval writes an interval, with a space before it.
-func (u unit) Interval(ci *stats.Interval) string {
+func (u Unit) Interval(ci *stats.Interval) string {
 	if ci == nil {
 		return ""
 	}
@@ -70,7 +71,7 @@ func (u unit) Interval(ci *stats.Interval) string {
 }
 
 // Difference writes a difference with its interval and p.
-func (u unit) Difference(d *compare.Difference) string {
+func (u Unit) Difference(d *compare.Difference) string {
 	out := u.Estimate(*d.Estimate) + u.Interval(d.CI)
 	if p := probability(d.PAdjusted); p != "" {
 		out += ", " + p
@@ -79,7 +80,7 @@ func (u unit) Difference(d *compare.Difference) string {
 }
 
 // Exact writes a number that somebody chose, with as many digits as it has.
-func (u unit) Exact(x float64) string {
+func (u Unit) Exact(x float64) string {
 	x *= u.Scale
 	text := u.write(x)
 	if shown, err := strconv.ParseFloat(text, 64); err == nil && math.Abs(shown-x) <= 1e-9*math.Abs(x) {
@@ -137,6 +138,7 @@ func significant(x float64, digits int) string {
 	return strconv.FormatFloat(x, 'f', max(0, after), 64)
 }
 
+// Interval writes the interval of a share in points, with a space before it.
 func Interval(ci *stats.Interval) string {
 	if ci == nil {
 		return ""
