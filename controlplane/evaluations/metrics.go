@@ -63,3 +63,6 @@ func (e *Evaluation) ScorerNames() []string {
 	}
 	return names
 }
+
+// Level is that of tests and intervals: 1 minus the confidence.
+const Level = 0.05

@@ -28,3 +28,19 @@ const (
 	CodeNoResult    = "no_result"
 	CodeItemChanged = "item_changed"
 )
+
+// RunLookup is what became of the look at the run of a result.
+type RunLookup string
+
+// The lookups of runs.
+const (
+	RunWaiting     RunLookup = "waiting"
+	RunRead        RunLookup = "read"
+	RunNotFound    RunLookup = "not_found"
+	RunUnfinished  RunLookup = "unfinished"
+	RunUnavailable RunLookup = "unavailable"
+	RunNotAllowed  RunLookup = "not_allowed"
+	// RunUngraded: no run is looked for, but graders have yet to grade the result. RunNone is left of it.
+	RunUngraded RunLookup = "ungraded"
+	RunNone     RunLookup = ""
+)
