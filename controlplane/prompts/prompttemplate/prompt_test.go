@@ -15,7 +15,7 @@ import (
 // TestPrompts renders the prompts that all renderers share.
 func TestPrompts(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../test/conformance/templates.json")
+	text, err := os.ReadFile("../../../test/conformance/templates.json")
 	require.NoError(t, err)
 	var file struct {
 		Prompts []struct {

@@ -14,7 +14,7 @@ import (
 // TestCases renders the cases that all renderers share.
 func TestCases(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../test/conformance/templates.json")
+	text, err := os.ReadFile("../../../test/conformance/templates.json")
 	require.NoError(t, err)
 	var file struct {
 		Cases []struct {
@@ -67,7 +67,7 @@ func TestCases(t *testing.T) {
 // TestVariables lists the names of the templates that all renderers share.
 func TestVariables(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("../../test/conformance/templates.json")
+	text, err := os.ReadFile("../../../test/conformance/templates.json")
 	require.NoError(t, err)
 	var file struct {
 		Names []struct {

@@ -1,5 +1,4 @@
 import { LongNumber } from "@/api/json";
-import { isObject } from "@/components/json";
 
 export interface Schema {
   type?: string | string[];
@@ -24,7 +23,7 @@ export function inferSchema(values: readonly unknown[], depth = 0): Schema {
   const schema: Schema = { type: types.length === 1 ? only : types };
   if (depth >= MAX_DEPTH) return schema;
 
-  const objects = values.filter(isObject);
+  const objects = values.filter((value): value is Record<string, unknown> => typeOf(value) === "object");
   if (objects.length > 0) {
     const names = [...new Set(objects.flatMap((object) => Object.keys(object)))];
     if (names.length > 0 && names.length <= MAX_MEMBERS) {

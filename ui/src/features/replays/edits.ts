@@ -1,5 +1,6 @@
 import type { ReplayEdit, ReplaySet, ReplayTarget, RunReplayability } from "@/api/types";
-import { type DraftMessage, type DraftModel, isObject, newId } from "@/components/editor/draft";
+import { type DraftMessage, type DraftModel, newId } from "@/components/editor/draft";
+import { isObject } from "@/components/json";
 import type { PromptChoice } from "@/components/PromptPicker";
 import { agentsOf, isModelCall, isToolCall, type RunStep, toolsOf } from "./steps";
 
