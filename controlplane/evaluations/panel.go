@@ -82,12 +82,12 @@ type ReadyJudge struct {
 type ReadyPanel struct {
 	*Panel
 	Scale *judge.Scale // nil for a preference
-	// judges has the escalation at the end.
-	Judges []ReadyJudge
+	// All are the judges with the escalation at the end. Judges are those without it, as they are stored.
+	All []ReadyJudge
 }
 
 // Regular are the judges without the escalation.
-func (p *ReadyPanel) Regular() []ReadyJudge { return p.Judges[:len(p.Judges)] }
+func (p *ReadyPanel) Regular() []ReadyJudge { return p.All[:len(p.Judges)] }
 
 // ReadPanels checks the panels of a configuration. location is that of the list in the request.
 func (c *Config) ReadPanels(location string, kind Type) ([]ReadyPanel, error) {
@@ -134,7 +134,7 @@ func (p *Panel) read(at string) (ReadyPanel, error) {
 			return r, problem.InvalidField(judgeAt+".scale", "differs from that of the first judge: the judges of a panel have one scale")
 		}
 		names[d.Name] = true
-		r.Judges = append(r.Judges, one)
+		r.All = append(r.All, one)
 	}
 	if err := p.checkAggregate(at, r.Scale); err != nil {
 		return r, err
@@ -145,9 +145,9 @@ func (p *Panel) read(at string) (ReadyPanel, error) {
 // CheckPasses refuses judges that pass other values than the first one of their panel, by which the panel passes.
 func CheckPasses(location string, panels []ReadyPanel) error {
 	for i := range panels {
-		first := panels[i].Judges[0].Definition().Pass
-		for j := range panels[i].Judges {
-			if pass := panels[i].Judges[j].Definition().Pass; pass == nil || reflect.DeepEqual(pass, first) {
+		first := panels[i].All[0].Definition().Pass
+		for j := range panels[i].All {
+			if pass := panels[i].All[j].Definition().Pass; pass == nil || reflect.DeepEqual(pass, first) {
 				continue
 			}
 			return problem.InvalidField(panels[i].JudgePath(location, i, j)+".pass", "differs from that of the first judge, by which the panel passes: give all the same, or leave it out")

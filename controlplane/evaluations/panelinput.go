@@ -30,9 +30,9 @@ func (p *ReadyPanel) order(swapped bool) panel.Order {
 
 // Input returns the panel without outputs.
 func (p *ReadyPanel) Input(seed uint64) *panel.Input {
-	in := &panel.Input{Name: p.Name, Kind: panel.Kind(p.Kind), Aggregate: p.Aggregate, Seed: seed, Judges: make([]panel.Judge, len(p.Judges))}
-	for j := range p.Judges {
-		one := &p.Judges[j]
+	in := &panel.Input{Name: p.Name, Kind: panel.Kind(p.Kind), Aggregate: p.Aggregate, Seed: seed, Judges: make([]panel.Judge, len(p.All))}
+	for j := range p.All {
+		one := &p.All[j]
 		in.Judges[j] = panel.Judge{
 			Name: one.Name, ProviderName: one.Stored.ProviderName, Model: one.Config.Model, Version: one.Stored.Version,
 			Escalation: j == len(p.Judges),
@@ -50,7 +50,7 @@ func (p *ReadyPanel) Input(seed uint64) *panel.Input {
 
 // passing returns what passes, by the first judge: the lowest number, or index of a label, or the indexes of labels.
 func (p *ReadyPanel) passing() (*float64, []int) {
-	d := p.Judges[0].Definition()
+	d := p.All[0].Definition()
 	switch pass := d.Pass; {
 	case pass == nil || d.Scale.Type == judge.Binary:
 		return nil, nil

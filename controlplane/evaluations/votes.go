@@ -41,7 +41,7 @@ type Vote struct {
 // Shown returns a vote with the names of its panel and judge, and its score.
 func (p *ReadyPanel) Shown(v *VoteRow) Vote {
 	out := Vote{
-		VoteKey: v.VoteKey, PanelName: p.Name, JudgeName: p.Judges[v.Judge].Name, Escalated: v.Judge == len(p.Judges), Status: v.Status, Value: v.Value, Label: v.Label,
+		VoteKey: v.VoteKey, PanelName: p.Name, JudgeName: p.All[v.Judge].Name, Escalated: v.Judge == len(p.Judges), Status: v.Status, Value: v.Value, Label: v.Label,
 		Reason: v.Reason, Raw: v.Raw, ErrorCode: v.ErrorCode, ErrorDetail: v.ErrorDetail, Truncated: v.Truncated, Cached: v.Cached, Requests: v.Requests, Model: v.Model,
 		RunID: v.RunID, DurationMS: v.DurationMS, Input: v.Input, Output: v.OutputTokens, CacheRead: v.CacheRead, CacheWrite: v.CacheWrite, Reasoning: v.Reasoning,
 		CostNanousd: v.Cost, CreatedAt: v.CreatedAt,

@@ -235,8 +235,8 @@ func (a *attempt) prepare(ctx context.Context) error {
 		}
 	}
 	for i := range a.panels {
-		for j := range a.panels[i].Judges {
-			one := &a.panels[i].Judges[j]
+		for j := range a.panels[i].All {
+			one := &a.panels[i].All[j]
 			if err := a.connect(ctx, counted, one.Definition().ProviderID, one.Stored.ProviderName, one.Config.Model); err != nil {
 				return err
 			}

@@ -26,12 +26,12 @@ func (a *attempt) probe(ctx context.Context) error {
 	}
 	return pool(ctx, a, a.storeVotes, func(ctx context.Context, requests chan<- voteRequest) error {
 		for p := range a.panels {
-			for j := range a.panels[p].Judges {
+			for j := range a.panels[p].All {
 				key := evaluations.CanaryKey(p, j)
 				if done[key] {
 					continue
 				}
-				one := &a.panels[p].Judges[j]
+				one := &a.panels[p].All[j]
 				question, err := one.Canary(a.e.Seed).Ask(firstOrder(&a.panels[p]), a.e.Seed)
 				if err != nil {
 					return fmt.Errorf("ask judge %s about its canary: %w", one.Name, err)

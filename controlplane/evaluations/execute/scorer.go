@@ -83,8 +83,8 @@ func (sc *Scorer) withoutReference() error {
 	}
 	about := judge.Item{Input: json.RawMessage(`"…"`), Metadata: json.RawMessage(`{}`)}
 	for i := range sc.panels {
-		for j := range sc.panels[i].Judges {
-			one, at := &sc.panels[i].Judges[j], sc.panels[i].JudgePath("body.panels", i, j)
+		for j := range sc.panels[i].All {
+			one, at := &sc.panels[i].All[j], sc.panels[i].JudgePath("body.panels", i, j)
 			for _, known := range ready {
 				if known.ID == one.Stored.ReadyMade && slices.Contains(known.Needs, "reference_output") {
 					return problem.InvalidField(at+".ready_made", fmt.Sprintf("is %s, which needs a reference output: runs have none", known.ID))
@@ -192,7 +192,7 @@ func (sc *Scorer) one(r *ScoreRequest) (*scoringOne, error) {
 }
 
 func (o *scoringOne) panelHas(key evaluations.VoteKey) bool {
-	return key.Panel < len(o.panels) && key.Judge < len(o.panels[key.Panel].Judges)
+	return key.Panel < len(o.panels) && key.Judge < len(o.panels[key.Panel].All)
 }
 
 // missing returns the votes to ask for, of escalations those that are due.
@@ -235,12 +235,12 @@ func (sc *Scorer) Most(ctx context.Context, r *ScoreRequest) (most providers.Mon
 		votes[evaluations.JudgeKey{Panel: key.Panel, Judge: key.Judge}]++
 	}
 	for i := range sc.panels {
-		if last := len(sc.panels[i].Judges); last < len(sc.panels[i].Judges) {
-			votes[evaluations.JudgeKey{Panel: i, Judge: last}] = sc.panels[i].Judges[last].Repeats
+		if last := len(sc.panels[i].Judges); last < len(sc.panels[i].All) {
+			votes[evaluations.JudgeKey{Panel: i, Judge: last}] = sc.panels[i].All[last].Repeats
 		}
 	}
 	for key, n := range votes {
-		asked := &sc.panels[key.Panel].Judges[key.Judge]
+		asked := &sc.panels[key.Panel].All[key.Judge]
 		question, err := asked.Ask(&one.item, &one.output, 0)
 		if err != nil {
 			return 0, err //nolint:wrapcheck // it is for the user

@@ -16,8 +16,8 @@ func (sc *Scorer) Estimate(ctx context.Context, grant access.Grant, samples []*g
 	e := &evaluations.Estimate{Items: outputs, Low: new(providers.Money(0)), High: new(providers.Money(0)), UnpricedModels: []string{}}
 	for i := range sc.panels {
 		ready := &sc.panels[i]
-		for j := range ready.Judges {
-			one := &ready.Judges[j]
+		for j := range ready.All {
+			one := &ready.All[j]
 			input, err := sc.judgeTokens(one, samples)
 			if err != nil {
 				return nil, err

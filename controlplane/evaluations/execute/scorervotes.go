@@ -28,7 +28,7 @@ func (o *scoringOne) ask(ctx context.Context, keys []evaluations.VoteKey) error 
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(votesAtOnce)
 	for _, key := range keys {
-		one := &o.panels[key.Panel].Judges[key.Judge]
+		one := &o.panels[key.Panel].All[key.Judge]
 		question, err := one.Ask(&o.item, &o.output, 0)
 		if err != nil {
 			return err //nolint:wrapcheck // it is for the user
@@ -95,8 +95,8 @@ func (o *scoringOne) panelScore(p int) (MadeScore, error) {
 	in := ready.Input(0)
 	in.Outputs = []panel.Output{{Item: int(subject.Number), Length: math.NaN()}}
 	var comments []string
-	for j := range ready.Judges {
-		one := &ready.Judges[j]
+	for j := range ready.All {
+		one := &ready.All[j]
 		for vote := 1; vote <= one.Repeats; vote++ {
 			status := panel.Pending
 			if j == len(ready.Judges) {

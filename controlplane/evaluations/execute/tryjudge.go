@@ -50,7 +50,7 @@ func (s *Worker) TryJudge(ctx context.Context, grant access.Grant, stored *evalu
 	if one.Definition().Type != judge.TypeScore {
 		return nil, canaryTried, "", problem.InvalidField("body.judge.type", "must be score: a preference is tried in a comparison")
 	}
-	panels := []evaluations.ReadyPanel{{Panel: &evaluations.Panel{Name: one.Name, Kind: judge.TypeScore, Judges: []evaluations.Judge{*stored}}, Scale: one.Definition().Scale, Judges: []evaluations.ReadyJudge{one}}}
+	panels := []evaluations.ReadyPanel{{Panel: &evaluations.Panel{Name: one.Name, Kind: judge.TypeScore, Judges: []evaluations.Judge{*stored}}, Scale: one.Definition().Scale, All: []evaluations.ReadyJudge{one}}}
 	a := s.apart(panels, completions.Caller{
 		Projects: grant.Projects, Project: project, Feature: providers.FeatureEvaluation, Source: runmodel.SourceEvaluation, User: grant.CreatedBy(), KeyName: grant.CreatedByKey(),
 		Attempts: tryAttempts, MaxWait: tryWait,

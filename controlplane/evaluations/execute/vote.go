@@ -82,7 +82,7 @@ func (a *attempt) ask(ctx context.Context, b *voteRequest) (*evaluations.VoteRow
 		return nil, nil //nolint:nilnil // it stays missing
 	}
 	made := evaluations.VoteRow{VoteKey: b.VoteKey, CacheKey: hex.EncodeToString(b.cacheKey), Truncated: len(b.question.Cut) > 0, CreatedAt: a.now()}
-	one := &a.panels[b.Panel].Judges[b.Judge]
+	one := &a.panels[b.Panel].All[b.Judge]
 	messages := b.question.Messages
 	for try := 1; ; try++ {
 		done, err := a.completeVote(ctx, one, b, messages, &made)

@@ -171,7 +171,7 @@ func (a *attempt) keysOf(p int, o *judgedOutput, escalated bool, done map[evalua
 	for vote := 1; vote <= maxVotes; vote++ {
 		for j := from; j < to; j++ {
 			for _, swapped := range ready.Orders() {
-				if vote <= ready.Judges[j].Repeats {
+				if vote <= ready.All[j].Repeats {
 					keys = append(keys, evaluations.VoteKey{Number: o.Number, Side: o.Side, Repeat: o.Repeat, Panel: p, Judge: j, Vote: vote, Swapped: swapped})
 				}
 			}
@@ -185,7 +185,7 @@ const maxVotes = 10
 
 // request makes the question of a vote. other is the output of side b for a preference.
 func (a *attempt) request(key evaluations.VoteKey, item *datasets.Item, o, other *judgedOutput) (voteRequest, error) {
-	one := &a.panels[key.Panel].Judges[key.Judge]
+	one := &a.panels[key.Panel].All[key.Judge]
 	b := voteRequest{VoteKey: key, item: item}
 	var err error
 	if a.panels[key.Panel].Kind == judge.TypePreference {
@@ -261,7 +261,7 @@ func (a *attempt) splits(p int, o *judgedOutput, done map[evaluations.VoteKey]*s
 	var values []float64
 	for j := range ready.Regular() {
 		first := len(in.Votes)
-		for vote := 1; vote <= ready.Judges[j].Repeats; vote++ {
+		for vote := 1; vote <= ready.All[j].Repeats; vote++ {
 			for _, swapped := range ready.Orders() {
 				v := done[evaluations.VoteKey{Number: o.Number, Side: o.Side, Repeat: o.Repeat, Panel: p, Judge: j, Vote: vote, Swapped: swapped}]
 				if v == nil {

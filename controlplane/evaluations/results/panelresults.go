@@ -157,8 +157,8 @@ func (r *Results) panelInput(
 ) (*panel.Input, []outputKey) {
 	ready := &r.judged[p]
 	in := ready.Input(uint64(r.e.Seed))
-	for j := range ready.Judges {
-		in.Judges[j].Canary, in.Judges[j].Stopped = canaryOf(&ready.Judges[j], r.e.Seed, votes[evaluations.CanaryKey(p, j)]), stops[evaluations.JudgeKey{Panel: p, Judge: j}]
+	for j := range ready.All {
+		in.Judges[j].Canary, in.Judges[j].Stopped = canaryOf(&ready.All[j], r.e.Seed, votes[evaluations.CanaryKey(p, j)]), stops[evaluations.JudgeKey{Panel: p, Judge: j}]
 	}
 	var outputs []outputKey
 	for number := int32(1); number <= last; number++ {
@@ -201,8 +201,8 @@ func (r *Results) addOutput(in *panel.Input, p int, output outputKey, votes map[
 	var values []float64
 	complete := true
 	var stopped *panel.Stopped
-	for j := range ready.Judges {
-		one := &ready.Judges[j]
+	for j := range ready.All {
+		one := &ready.All[j]
 		absent := missing
 		if j == len(ready.Judges) {
 			r.Items[output.number-1].split(ready.Name, in, values)

@@ -265,8 +265,8 @@ const maxName = 200
 func votesOfOutput(panels []evaluations.ReadyPanel) int64 {
 	votes := 0
 	for i := range panels {
-		for j := range panels[i].Judges {
-			votes += panels[i].Judges[j].Repeats // a preference has two orders, and outputs of two sides
+		for j := range panels[i].All {
+			votes += panels[i].All[j].Repeats // a preference has two orders, and outputs of two sides
 		}
 	}
 	return int64(votes)

@@ -50,7 +50,7 @@ func (s *Starter) estimate(ctx context.Context, grant access.Grant, n *Wanted, p
 		}
 	}
 	for i := range p.panels {
-		for j := range p.panels[i].Judges {
+		for j := range p.panels[i].All {
 			judgeTokens, err := s.estimateJudge(ctx, grant, n, p, i, j)
 			if err != nil {
 				return err
@@ -69,7 +69,7 @@ const judgedTokens = 300
 
 // estimateJudge adds the calls of a judge to the estimate, and returns its tokens. An escalation may be asked about every output.
 func (s *Starter) estimateJudge(ctx context.Context, grant access.Grant, n *Wanted, p *plan, at, j int) (int64, error) {
-	e, ready, one := &p.estimate, &p.panels[at], &p.panels[at].Judges[j]
+	e, ready, one := &p.estimate, &p.panels[at], &p.panels[at].All[j]
 	outputs := (e.Items - e.Incompatible) * int64(n.Config.Repeats())
 	votes := outputs * int64(one.Repeats)
 	location := ready.JudgePath("body.panels", at, j)

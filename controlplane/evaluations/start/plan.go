@@ -300,8 +300,8 @@ func (s *Starter) renderAll(ctx context.Context, grant access.Grant, n *Wanted, 
 // judgeable returns why a judge cannot be asked about an output of an item, empty if it can.
 func (p *plan) judgeable(item *datasets.Item) string {
 	for i := range p.panels {
-		for j := range p.panels[i].Judges {
-			one := &p.panels[i].Judges[j]
+		for j := range p.panels[i].All {
+			one := &p.panels[i].All[j]
 			_, err := one.Try(evaluations.JudgeItem(item))
 			if refused := problem.Of(err); refused != nil {
 				return p.note(p.panels[i].Name+"/"+one.Name, item, refused)
