@@ -96,7 +96,7 @@ func readPreview(u Upload, content []byte, file io.Reader) (source *bytes.Reader
 func refusal(err error) error {
 	var (
 		broken *datasetfile.FileError
-		wrong  *mapping.MappingError
+		wrong  *mapping.Error
 	)
 	switch {
 	case errors.As(err, &broken):

@@ -13,9 +13,9 @@ import (
 	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
 	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/mapping"
 	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile/reading"
+	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/controlplane/validate"
 )
 
 // chunkBytes is the size of the pieces of a file in the database.

@@ -10,7 +10,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
-	"github.com/looptrace/looptrace/internal/optional"
+	"github.com/looptrace/looptrace/controlplane/optional"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 

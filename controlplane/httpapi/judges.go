@@ -17,7 +17,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/internal/jsontext"
-
 	"github.com/looptrace/looptrace/internal/problem"
 )
 

@@ -23,7 +23,6 @@ import (
 	"github.com/looptrace/looptrace/internal/apikey"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
-
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 

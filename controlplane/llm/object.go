@@ -29,6 +29,7 @@ func (o *Object) Set(name string, value any) {
 	o.Values[name] = raw
 }
 
+// Encode writes the members in their order.
 func (o *Object) Encode() json.RawMessage {
 	var out bytes.Buffer
 	out.WriteByte('{')
@@ -56,7 +57,7 @@ func Members(raw json.RawMessage) (map[string]json.RawMessage, error) {
 	return values, nil
 }
 
-// text returns the value of a JSON string, or "" for anything else.
+// TextOf returns the value of a JSON string, or "" for anything else.
 func TextOf(raw json.RawMessage) string {
 	var s string
 	if len(raw) == 0 || raw[0] != '"' || json.Unmarshal(raw, &s) != nil {

@@ -8,8 +8,8 @@ import (
 	"fmt"
 
 	"github.com/looptrace/looptrace/controlplane/prompts/prompttemplate"
-	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/controlplane/validate"
+	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
 // Content is what a version is made of, as JSON.

@@ -13,7 +13,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/controlplane/outbound"
 	"github.com/looptrace/looptrace/controlplane/validate"
-
 	"github.com/looptrace/looptrace/internal/problem"
 )
 

@@ -9,9 +9,9 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 	"github.com/looptrace/looptrace/internal/problem"
 	"github.com/looptrace/looptrace/internal/replay"
-	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 )
 
 // InBatch is what a replay has of its batch.

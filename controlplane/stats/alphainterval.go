@@ -15,7 +15,7 @@ const rareWeight = .5
 // jackknife it is Student's t of log(1-alpha) with C-1 degrees of freedom for C clusters, and wide enough for the alpha that was found.
 // Nil for fewer than two clusters. Chosen by measurement: docs/measurements/statistics.md.
 func (a *alphaData) interval(found float64, clusters []int, level float64) *Interval {
-	members, flag := IsClustered(len(a.rows), clusters)
+	members, flag := clustered(len(a.rows), clusters)
 	switch {
 	case flag != "":
 		return nil

@@ -29,7 +29,7 @@ func (o *BootstrapOptions) level() float64 {
 }
 
 // clustered returns the members of each cluster of n items, in the order of the first of each; nil if each item is its own cluster.
-func IsClustered(n int, clusters []int) ([][]int, Flag) {
+func clustered(n int, clusters []int) ([][]int, Flag) {
 	if clusters == nil {
 		return nil, ""
 	}
@@ -84,7 +84,7 @@ func Bootstrap(n int, statistic func(items []int) Value, options BootstrapOption
 	}
 	options.Alpha = options.level()
 	result := BootstrapResult{Resamples: options.Resamples, Seed: options.Seed}
-	members, flag := IsClustered(n, options.Clusters)
+	members, flag := clustered(n, options.Clusters)
 	switch {
 	case !Level(options.Alpha) || flag != "":
 		result.Flag = OutOfDomain

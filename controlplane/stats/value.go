@@ -80,12 +80,13 @@ func Some(x float64) Value {
 	return Value{Value: &x}
 }
 
+// None is no value, and why.
 func None(flag Flag) Value { return Value{Flag: flag} }
 
-// number is x, or nil if it is not finite.
+// NewNumber is x, or nil if it is not finite.
 func NewNumber(x float64) *float64 { return Some(x).Value }
 
-// interval is nil unless both ends are finite and in order.
+// NewInterval is nil unless both ends are finite and in order.
 func NewInterval(low, high float64) *Interval {
 	if !Finite(low, high) || low > high {
 		return nil
@@ -93,6 +94,7 @@ func NewInterval(low, high float64) *Interval {
 	return &Interval{low, high}
 }
 
+// Finite reports whether all numbers are finite.
 func Finite(all ...float64) bool {
 	for _, x := range all {
 		if math.IsNaN(x) || math.IsInf(x, 0) {

@@ -120,10 +120,12 @@ type FileError struct{ Detail string }
 
 func (e *FileError) Error() string { return e.Detail }
 
+// FileErrorf makes an error of a whole file.
 func FileErrorf(format string, args ...any) error {
 	return &FileError{fmt.Sprintf(format, args...)}
 }
 
+// RowErrorf makes an error of a row.
 func RowErrorf(line int64, value []byte, format string, args ...any) error {
 	return &RowError{line, []FieldError{{Reason: fmt.Sprintf(format, args...), Value: Shown(value)}}}
 }

@@ -242,6 +242,7 @@ func AppendString(to []byte, s []byte) []byte {
 	return append(to, '"')
 }
 
+// Quoted writes a text as JSON.
 func Quoted(s string) json.RawMessage {
 	return AppendString(make([]byte, 0, len(s)+2), []byte(s))
 }

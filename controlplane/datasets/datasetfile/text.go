@@ -14,6 +14,7 @@ import (
 	"golang.org/x/text/transform"
 )
 
+// BufferSize is how many bytes of a file are read at once.
 const BufferSize = 256 << 10
 
 // Text reads a text file as UTF-8. What is not valid in its encoding is no valid UTF-8 either, so that the row that has
@@ -45,6 +46,7 @@ func (c *counter) Read(p []byte) (int, error) {
 
 var boms = map[string]string{UTF8: "\xef\xbb\xbf", UTF16LE: "\xff\xfe", UTF16BE: "\xfe\xff"}
 
+// OpenText begins to read a text file, whose beginning is head. An empty encoding is found.
 func OpenText(src Source, encoding string, head []byte) (*Text, error) {
 	if encoding == "" {
 		encoding = detectEncoding(head)
@@ -206,8 +208,8 @@ func (t *Text) Chunk() ([]byte, error) {
 // Skip reads bytes that Chunk returned.
 func (t *Text) Skip(n int) { _, _ = t.Discard(n) }
 
-// line is a line of a text.
-type textLine struct {
+// TextLine is a line of a text.
+type TextLine struct {
 	Number int64
 	// Content is without the end of the line, and empty if the line is too long.
 	Content []byte
@@ -217,8 +219,8 @@ type textLine struct {
 }
 
 // ReadLine reads a line, of which it keeps no more than fits into a row.
-func (t *Text) ReadLine() (textLine, error) {
-	l := textLine{Number: t.Line}
+func (t *Text) ReadLine() (TextLine, error) {
+	l := TextLine{Number: t.Line}
 	for {
 		chunk, err := t.Chunk()
 		if err != nil {

@@ -66,6 +66,7 @@ func isCanonicalNumber(text string) bool {
 	return len(digits) <= maxDigits
 }
 
+// JSONNumber matches a number of JSON.
 var JSONNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 // ParseJSON reads a JSON text, strictly.
@@ -85,6 +86,7 @@ func ParseJSON(text string) (json.RawMessage, error) {
 	return row.Cells[0].Value, nil
 }
 
+// Article returns a word with its article.
 func Article(kind string) string {
 	if kind == KindObject || kind == KindArray {
 		return "an " + kind

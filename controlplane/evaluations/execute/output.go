@@ -11,9 +11,9 @@ import (
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/grader"
+	"github.com/looptrace/looptrace/controlplane/optional"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/internal/jsontext"
-	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 

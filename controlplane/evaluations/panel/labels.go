@@ -186,7 +186,7 @@ func (t *table) before(values, truth []float64) *LabelsBefore {
 		}
 		paired[place].A, paired[place].B = append(paired[place].A, was), append(paired[place].B, now)
 	}
-	c := compare.Compare([]compare.Metric{{Better: compare.HigherBetter, Items: paired}}, compare.CompareOptions{Seed: t.Seed})[0]
+	c := compare.Compare([]compare.Metric{{Better: compare.HigherBetter, Items: paired}}, compare.Options{Seed: t.Seed})[0]
 	return &LabelsBefore{Agreement: t.mean(then), Difference: difference(c)}
 }
 

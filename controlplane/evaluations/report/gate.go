@@ -118,7 +118,7 @@ func (g *gatePairs) stats() compare.Metric {
 }
 
 func gateOptions(margin *float64, repeated bool) compare.GateOptions {
-	options := compare.GateOptions{CompareOptions: compare.CompareOptions{Alpha: evaluations.Level}, FollowItems: margin == nil, Repeated: repeated}
+	options := compare.GateOptions{Options: compare.Options{Alpha: evaluations.Level}, FollowItems: margin == nil, Repeated: repeated}
 	if margin != nil {
 		options.Margin = *margin
 	}

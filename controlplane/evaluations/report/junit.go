@@ -11,8 +11,8 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/evaluations/results"
+	"github.com/looptrace/looptrace/controlplane/optional"
 	"github.com/looptrace/looptrace/controlplane/stats/compare"
-	"github.com/looptrace/looptrace/internal/optional"
 )
 
 // The elements of JUnit's XML.

@@ -87,15 +87,15 @@ func (s *Reporter) Rank(ctx context.Context, grant access.Grant, q *RankingQuery
 	}
 	table := newRankedTable(sides, m)
 	options := compare.SeveralOptions{
-		CompareOptions: compare.CompareOptions{Alpha: evaluations.Level, Seed: uint64(sides[0].Evaluation.Seed)}, Better: compare.Direction(m.Better), Amount: !m.IsShare(),
+		Options: compare.Options{Alpha: evaluations.Level, Seed: uint64(sides[0].Evaluation.Seed)}, Better: compare.Direction(m.Better), Amount: !m.IsShare(),
 	}
-	several := compare.CompareSeveral(table.items(false), options)
+	several := compare.Pairs(table.items(false), options)
 	if several.Items == 0 {
 		return nil, problem.InvalidField("query.eval_run_id", fmt.Sprintf("name eval-runs without a common item that has %s in all of them: leave out the one with other items", m.Name))
 	}
 	treated := several
 	if m.Kind == evaluations.KindScore && table.failures() {
-		treated = compare.CompareSeveral(table.items(true), options)
+		treated = compare.Pairs(table.items(true), options)
 	}
 	r := &Ranking{
 		Metric: m.Name, Kind: m.Kind, Better: m.Better, GroupBy: q.GroupBy, Items: several.Items, Groups: several.Groups,

@@ -11,8 +11,8 @@ import (
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/evaluations/results"
 	"github.com/looptrace/looptrace/controlplane/evaluations/wording"
+	"github.com/looptrace/looptrace/controlplane/optional"
 	"github.com/looptrace/looptrace/controlplane/stats/compare"
-	"github.com/looptrace/looptrace/internal/optional"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -95,7 +95,7 @@ func changeOf(now, was *results.EvalRun, m *results.Metric) *TrendChange {
 	if m.Kind == evaluations.KindDuration {
 		one.Untested = results.DifferentTimes
 	}
-	compared := compare.Compare([]compare.Metric{one}, compare.CompareOptions{Alpha: evaluations.Level})[0]
+	compared := compare.Compare([]compare.Metric{one}, compare.Options{Alpha: evaluations.Level})[0]
 	c := &TrendChange{
 		Since: was.Evaluation.ID, Same: int64(len(g.Items)), OnlyHere: g.OnlyCandidate, OnlyBefore: g.OnlyBaseline, Changed: g.Changed,
 		Difference: m.DifferenceOf(&compared, evaluations.Level), Groups: compared.Groups,

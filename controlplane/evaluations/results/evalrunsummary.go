@@ -93,7 +93,7 @@ func (r *Results) SideOf(m *Metric) (compare.Side, *int) {
 	for i := range one.Items {
 		one.Items[i].B = one.Items[i].A
 	}
-	compared := compare.Compare([]compare.Metric{one}, compare.CompareOptions{})[0]
+	compared := compare.Compare([]compare.Metric{one}, compare.Options{})[0]
 	return compared.A, compared.Groups
 }
 

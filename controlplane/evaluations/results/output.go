@@ -6,7 +6,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/evaluations"
 	"github.com/looptrace/looptrace/controlplane/evaluations/panel"
-	"github.com/looptrace/looptrace/internal/optional"
+	"github.com/looptrace/looptrace/controlplane/optional"
 )
 
 // addValue adds a value of a metric to an output.

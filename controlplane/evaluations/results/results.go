@@ -16,7 +16,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/datasets"
 	"github.com/looptrace/looptrace/controlplane/evaluations"
-	"github.com/looptrace/looptrace/internal/optional"
+	"github.com/looptrace/looptrace/controlplane/optional"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
 

@@ -179,7 +179,7 @@ func (r *Results) compare(failedAsZero bool) []compare.Comparison {
 			list[i].Untested = DifferentTimes
 		}
 	}
-	return compare.Compare(list, compare.CompareOptions{Alpha: evaluations.Level, Seed: uint64(r.e.Seed)})
+	return compare.Compare(list, compare.Options{Alpha: evaluations.Level, Seed: uint64(r.e.Seed)})
 }
 
 func (r *Results) isPrimary(m *Metric) bool {
@@ -240,7 +240,7 @@ func (r *Results) looksUpTo(last int64) []stats.Look {
 			continue
 		}
 		one := r.metricOf(&primary, int(p.Last), nil, false)
-		compared := compare.Compare([]compare.Metric{one}, compare.CompareOptions{Seed: uint64(r.e.Seed)})
+		compared := compare.Compare([]compare.Metric{one}, compare.Options{Seed: uint64(r.e.Seed)})
 		look := stats.Look{Fraction: p.Share, P: 1}
 		if p := compared[0].Difference.P; p != nil {
 			look.P = *p

@@ -20,6 +20,7 @@ type Pattern struct {
 	program int
 }
 
+// NewPattern compiles a pattern whose work is bounded. An error completes a sentence about it.
 func NewPattern(text string, ignoreCase bool) (*Pattern, error) {
 	if text == "" {
 		return nil, errors.New("must not be empty")
@@ -48,6 +49,7 @@ func NewPattern(text string, ignoreCase bool) (*Pattern, error) {
 	return &Pattern{compiled, len(program.Inst)}, nil
 }
 
+// Affordable returns an error if the pattern may take too long for a text.
 func (p *Pattern) Affordable(text string) error {
 	if len(text)*p.program > maxPatternWork {
 		return fmt.Errorf("the text of %d bytes is too long for this pattern; make the pattern simpler", len(text))

@@ -13,6 +13,7 @@ import (
 const maxDigits = 400 // also of an exponent's value
 
 var (
+	// ErrTooLong and ErrNoNumber say why a text is not read as a number.
 	ErrTooLong  = fmt.Errorf("a number has more than %d digits, which is too many to compare", maxDigits)
 	ErrNoNumber = errors.New("no number")
 	// Numbers match numbers with or without commas between thousands. A number in a word, such as v2, does not count.
@@ -28,6 +29,7 @@ func WholeNumber(text string) (*big.Rat, error) {
 	return Rational(text)
 }
 
+// IsDigit reports whether a byte is a decimal digit.
 func IsDigit(b byte) bool { return '0' <= b && b <= '9' }
 
 // Rational reads a number exactly.

@@ -100,6 +100,7 @@ func BLEU(output string, references []string) float64 {
 	return penalty * math.Exp(sum/float64(order))
 }
 
+// Abs returns the absolute value of n.
 func Abs(n int) int { return max(n, -n) }
 
 // gleu is the sentence GLEU of Wu et al. 2016: the smaller of precision and recall of all n-grams up to 4, as NLTK computes it.

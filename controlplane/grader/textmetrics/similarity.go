@@ -32,6 +32,7 @@ var Metrics = map[string]func(ctx context.Context, output, reference string) (Si
 	"rouge_l":     rougeL,
 }
 
+// MetricNames returns the names of all metrics, sorted.
 func MetricNames() []string {
 	names := append(slices.Sorted(maps.Keys(Metrics)), "bleu")
 	slices.Sort(names)

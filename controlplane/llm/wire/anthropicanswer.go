@@ -72,8 +72,10 @@ type anthropicMessage struct {
 	Usage      json.RawMessage   `json:"usage"`
 }
 
+// Complete reports whether the answer has its end, even without the last event.
 func (r *AnthropicReader) Complete() bool { return r.Answer.finish != "" }
 
+// Whole reads an answer that is not streamed.
 func (r *AnthropicReader) Whole(body []byte) error {
 	var message anthropicMessage
 	if err := json.Unmarshal(body, &message); err != nil {
@@ -140,6 +142,7 @@ func anthropicFinish(reason string) string {
 	return reason
 }
 
+// Event reads an event of a stream. It returns true if it is the last one.
 func (r *AnthropicReader) Event(data []byte) (bool, error) {
 	var event struct {
 		Type         string           `json:"type"`

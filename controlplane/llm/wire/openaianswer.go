@@ -96,8 +96,10 @@ func readOpenAIUsage(raw json.RawMessage) *llm.Usage {
 	return out
 }
 
+// Complete reports whether the answer has its end, even without the last event.
 func (o *OpenAIReader) Complete() bool { return o.Answer.finish != "" }
 
+// Whole reads an answer that is not streamed.
 func (o *OpenAIReader) Whole(body []byte) error {
 	completion, err := o.head(body)
 	if err != nil {
@@ -124,6 +126,7 @@ func (o *OpenAIReader) Whole(body []byte) error {
 	return &llm.GarbageError{What: what}
 }
 
+// Event reads an event of a stream. It returns true if it is the last one.
 func (o *OpenAIReader) Event(data []byte) (bool, error) {
 	if bytes.Equal(data, []byte("[DONE]")) {
 		if !o.begun {

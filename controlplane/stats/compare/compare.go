@@ -82,8 +82,8 @@ type Metric struct {
 	Untested stats.Flag
 }
 
-// CompareOptions are the settings of [Compare]. The zero value is a level of 5% and seed 0.
-type CompareOptions struct {
+// Options are the settings of [Compare]. The zero value is a level of 5% and seed 0.
+type Options struct {
 	// Alpha is the level of all tests together, and of each interval: 1 - confidence.
 	Alpha float64
 	Seed  uint64
@@ -157,7 +157,7 @@ type Comparison struct {
 // A verdict for a side needs an adjusted p value of at most alpha and an interval without 0. With a bound, equivalent says that the
 // interval at 1-2α is within it (two one-sided tests), which is not narrower than what items that are not in the sample allow for; it
 // wins, since a difference within the bound is no matter. [WeightedHolm] is over the p values of all differences.
-func Compare(metrics []Metric, options CompareOptions) []Comparison {
+func Compare(metrics []Metric, options Options) []Comparison {
 	if options.Alpha == 0 {
 		options.Alpha = .05
 	}
@@ -202,7 +202,7 @@ func (c *Comparison) verdict(inside bool, alpha float64) Verdict {
 }
 
 // compare has everything but the adjusted p value and the verdict. inside reports equivalence.
-func (m *Metric) compare(options CompareOptions) (c Comparison, inside bool) {
+func (m *Metric) compare(options Options) (c Comparison, inside bool) {
 	c = Comparison{Name: m.Name, Better: m.Better, Difference: Difference{Test: SignFlipTest}}
 	s := readSample(m.Items, m.Amount)
 	c.Items = s.accounting

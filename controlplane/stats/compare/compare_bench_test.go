@@ -34,7 +34,7 @@ func BenchmarkCompare(b *testing.B) {
 				metrics := randomMetrics(10, items, repeats)
 				b.ResetTimer()
 				for b.Loop() {
-					Compare(metrics, CompareOptions{})
+					Compare(metrics, Options{})
 				}
 			})
 		}

@@ -38,7 +38,7 @@ func one(m Metric) Comparison {
 	if m.Better == "" {
 		m.Better = HigherBetter
 	}
-	return Compare([]Metric{m}, CompareOptions{})[0]
+	return Compare([]Metric{m}, Options{})[0]
 }
 
 func TestCompareBinary(t *testing.T) {
@@ -102,12 +102,12 @@ func TestCompareScores(t *testing.T) {
 func TestCompareHolm(t *testing.T) {
 	t.Parallel()
 	metrics := []Metric{{Name: "one", Better: HigherBetter, Items: binaryPairs(70, 15, 4, 11)}}
-	require.Equal(t, BBetter, Compare(metrics, CompareOptions{})[0].Verdict)
+	require.Equal(t, BBetter, Compare(metrics, Options{})[0].Verdict)
 	for range 9 {
 		metrics = append(metrics, Metric{Better: HigherBetter, Items: binaryPairs(60, 10, 10, 20)})
 	}
 	metrics = append(metrics, Metric{Better: HigherBetter, Items: nil})
-	all := Compare(metrics, CompareOptions{})
+	all := Compare(metrics, Options{})
 	require.Equal(t, Inconclusive, all[0].Verdict)
 	require.InDelta(t, 10**all[0].Difference.P, *all[0].Difference.PAdjusted, 1e-12, "a metric without items does not count")
 	require.Nil(t, all[10].Difference.PAdjusted)
@@ -315,7 +315,7 @@ func TestWeightedComparison(t *testing.T) {
 		{Name: "other", Better: HigherBetter, Items: binaryPairs(60, 18, 5, 17), Weight: .2},
 		{Name: "untested", Better: LowerBetter, Items: binaryPairs(60, 18, 5, 17), Amount: true, Weight: .2, Untested: "different_times"},
 	}
-	all := Compare(metrics, CompareOptions{})
+	all := Compare(metrics, Options{})
 	p := *all[0].Difference.P
 	require.InDelta(t, p/.8, *all[0].Difference.PAdjusted, 1e-12)
 	require.InDelta(t, p/.8, *all[1].Difference.PAdjusted, 1e-12, "once the primary is shown, the other has all of alpha")
@@ -327,7 +327,7 @@ func TestWeightedComparison(t *testing.T) {
 
 	for _, look := range []float64{2 * p, p / 2} { // the look's level decides, whatever the family
 		metrics[0].Look = look
-		found := Compare(metrics, CompareOptions{})[0]
+		found := Compare(metrics, Options{})[0]
 		require.Equal(t, look > p, found.Verdict == BBetter, "%g", look)
 		require.Equal(t, *stats.PairedProportions(18, 5, 100, look), *found.Difference.CI)
 	}
@@ -398,7 +398,7 @@ func TestAmountsAreNoPasses(t *testing.T) {
 		for i := range items {
 			items[i] = Paired{A: []float64{value}, B: []float64{value}}
 		}
-		found := Compare([]Metric{{Name: "cost", Better: LowerBetter, Items: items, Amount: true}}, CompareOptions{})[0]
+		found := Compare([]Metric{{Name: "cost", Better: LowerBetter, Items: items, Amount: true}}, Options{})[0]
 		require.InDelta(t, value, *found.A.Mean, 1e-12)
 		for _, ci := range []*stats.Interval{found.A.CI, found.Difference.CI} {
 			if ci != nil {

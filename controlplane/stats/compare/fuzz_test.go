@@ -64,7 +64,7 @@ func FuzzCompare(f *testing.F) {
 		}
 		bound := in.number()
 		m := Metric{Better: LowerBetter, Items: items, Equivalence: &bound}
-		c := Compare([]Metric{m, m}, CompareOptions{Seed: 1})[0]
+		c := Compare([]Metric{m, m}, Options{Seed: 1})[0]
 		requireJSON(t, c)
 		for _, i := range []*stats.Interval{c.A.CI, c.B.CI, c.Difference.CI} {
 			require.True(t, i == nil || stats.Finite(i[0], i[1]) && i[0] <= i[1], "the interval is %v", i)
@@ -79,7 +79,7 @@ func FuzzCompare(f *testing.F) {
 		if c.Verdict == ABetter || c.Verdict == BBetter {
 			require.LessOrEqual(t, *c.Difference.PAdjusted, .05)
 		}
-		g := NonInferiority(m, GateOptions{CompareOptions: CompareOptions{Alpha: .1}, Margin: in.number(), Repeated: m.Amount})
+		g := NonInferiority(m, GateOptions{Options: Options{Alpha: .1}, Margin: in.number(), Repeated: m.Amount})
 		requireJSON(t, g)
 		for _, n := range []*int{g.ItemsNeeded, g.RepeatsNeeded} {
 			require.True(t, n == nil || *n > 0)

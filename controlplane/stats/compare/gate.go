@@ -43,7 +43,7 @@ type Gate struct {
 
 // GateOptions are the settings of [NonInferiority].
 type GateOptions struct {
-	CompareOptions
+	Options
 	// Margin is how much worse the candidate may be: 0 or more, in units of the metric.
 	Margin float64
 	// FollowItems takes, in place of Margin, the margin at which these items let a candidate that is as good as the baseline pass in 80% of
@@ -64,7 +64,7 @@ func NonInferiority(metric Metric, options GateOptions) Gate {
 	if options.Alpha == 0 {
 		options.Alpha = .05
 	}
-	g := Gate{Decision: Undecided, Margin: options.Margin, Comparison: Compare([]Metric{metric}, options.CompareOptions)[0]}
+	g := Gate{Decision: Undecided, Margin: options.Margin, Comparison: Compare([]Metric{metric}, options.Options)[0]}
 	g.Flags = g.Comparison.Flags
 	s := readSample(metric.Items, metric.Amount)
 	split := g.Comparison.Variance

@@ -15,9 +15,9 @@ type Scored struct {
 	Group int
 }
 
-// SeveralOptions are the settings of [CompareSeveral].
+// SeveralOptions are the settings of [Pairs].
 type SeveralOptions struct {
-	CompareOptions
+	Options
 	Better Direction
 	// Amount is that of [Metric].
 	Amount bool
@@ -46,10 +46,10 @@ type SeveralPair struct {
 	Flags      []stats.Flag `json:"flags,omitempty"`
 }
 
-// CompareSeveral compares each two of several sides over the items that all of them have. The means, tests and intervals of a pair are
+// Pairs compares each two of several sides over the items that all of them have. The means, tests and intervals of a pair are
 // those of [Compare], at a level divided by the number of pairs: Bonferroni's correction, which is valid for any dependence. With the
 // chance 1-alpha all differences are in their intervals, and with 1-alpha no side is called better than one that is as good.
-func CompareSeveral(items []Scored, options SeveralOptions) Several {
+func Pairs(items []Scored, options SeveralOptions) Several {
 	if options.Alpha == 0 {
 		options.Alpha = .05
 	}

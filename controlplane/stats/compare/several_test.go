@@ -34,8 +34,8 @@ func TestTwoSidesAreACommonComparison(t *testing.T) {
 	for i, item := range items {
 		pairs[i] = compare.Paired{A: item.Sides[0], B: item.Sides[1]}
 	}
-	want := compare.Compare([]compare.Metric{{Better: compare.HigherBetter, Items: pairs}}, compare.CompareOptions{})[0]
-	got := compare.CompareSeveral(items, compare.SeveralOptions{Better: compare.HigherBetter})
+	want := compare.Compare([]compare.Metric{{Better: compare.HigherBetter, Items: pairs}}, compare.Options{})[0]
+	got := compare.Pairs(items, compare.SeveralOptions{Better: compare.HigherBetter})
 	require.Len(t, got.Pairs, 1)
 	want.Difference.MinimumDetectable = nil
 	assert.Equal(t, want.Difference, got.Pairs[0].Difference)
@@ -45,7 +45,7 @@ func TestTwoSidesAreACommonComparison(t *testing.T) {
 func TestSeveralSidesCountAllPairs(t *testing.T) {
 	items := severalItems(200, 6, graded)
 	options := compare.SeveralOptions{Better: compare.HigherBetter}
-	got := compare.CompareSeveral(items, options)
+	got := compare.Pairs(items, options)
 	require.Len(t, got.Pairs, 15)
 	options.Alpha = .05 / 15
 	alone := make([]compare.Scored, len(items))
@@ -53,13 +53,13 @@ func TestSeveralSidesCountAllPairs(t *testing.T) {
 		for i, item := range items {
 			alone[i].Sides = [][]float64{item.Sides[pair.A], item.Sides[pair.B]}
 		}
-		assert.Equal(t, compare.CompareSeveral(alone, options).Pairs[0].Difference.CI, pair.Difference.CI)
+		assert.Equal(t, compare.Pairs(alone, options).Pairs[0].Difference.CI, pair.Difference.CI)
 		assert.InDelta(t, math.Min(1, 15**pair.Difference.P), *pair.Difference.PAdjusted, 1e-12)
 	}
 }
 
 func TestFewDifferingItemsAreNoCertainty(t *testing.T) {
-	got := compare.CompareSeveral(severalItems(100, 3, func(random *rand.Rand, item float64, side int) float64 {
+	got := compare.Pairs(severalItems(100, 3, func(random *rand.Rand, item float64, side int) float64 {
 		if side == 2 && item > .97 {
 			return 0
 		}
@@ -77,8 +77,8 @@ func TestSeveralSidesHaveTheItemsOfAll(t *testing.T) {
 	items := severalItems(60, 3, graded)
 	items[0].Sides[1] = nil
 	items[1].Sides[2] = []float64{math.NaN()}
-	got := compare.CompareSeveral(items, compare.SeveralOptions{Better: compare.HigherBetter})
+	got := compare.Pairs(items, compare.SeveralOptions{Better: compare.HigherBetter})
 	assert.Equal(t, 58, got.Items)
 	assert.InDelta(t, *got.Pairs[1].Difference.Estimate, *got.Pairs[0].Difference.Estimate+*got.Pairs[2].Difference.Estimate, 1e-12)
-	assert.Equal(t, []stats.Flag{stats.TooFew}, compare.CompareSeveral(nil, compare.SeveralOptions{}).Flags)
+	assert.Equal(t, []stats.Flag{stats.TooFew}, compare.Pairs(nil, compare.SeveralOptions{}).Flags)
 }

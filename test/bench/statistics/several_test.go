@@ -85,8 +85,8 @@ func TestSeveral(t *testing.T) {
 			mean := severalMean(kind)
 			shares := share(t, fmt.Sprint(name, size.n), func(random *rand.Rand) []bool {
 				options := compare.SeveralOptions{Better: compare.HigherBetter}
-				equal := compare.CompareSeveral(kind.severalItems(random, size.n, size.k, size.each, false), options)
-				other := compare.CompareSeveral(kind.severalItems(random, size.n, size.k, size.each, true), options)
+				equal := compare.Pairs(kind.severalItems(random, size.n, size.k, size.each, false), options)
+				other := compare.Pairs(kind.severalItems(random, size.n, size.k, size.each, true), options)
 				wrong, all, allOther, means, found := false, true, true, true, true
 				for i, pair := range equal.Pairs {
 					wrong = wrong || pair.Verdict != compare.Inconclusive

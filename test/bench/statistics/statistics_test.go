@@ -74,7 +74,7 @@ func slack(p float64) float64 {
 }
 
 func compared(m compare.Metric, seed uint64) compare.Comparison {
-	return compare.Compare([]compare.Metric{m}, compare.CompareOptions{Seed: seed})[0]
+	return compare.Compare([]compare.Metric{m}, compare.Options{Seed: seed})[0]
 }
 
 func covers(ci *stats.Interval, truth float64) bool {
@@ -180,7 +180,7 @@ func TestHolm(t *testing.T) {
 			for i := range metrics {
 				metrics[i] = s.dataSet(random, n, 0)
 			}
-			return []bool{slices.ContainsFunc(compare.Compare(metrics, compare.CompareOptions{Seed: 1}), func(c compare.Comparison) bool {
+			return []bool{slices.ContainsFunc(compare.Compare(metrics, compare.Options{Seed: 1}), func(c compare.Comparison) bool {
 				return c.Verdict != compare.Inconclusive
 			})}
 		})

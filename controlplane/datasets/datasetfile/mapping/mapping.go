@@ -112,29 +112,29 @@ type Mapping struct {
 	Types map[string]ColumnType `json:"types,omitempty"`
 }
 
-// MappingError is what is wrong with a member of a mapping.
-type MappingError struct {
+// Error is what is wrong with a member of a mapping.
+type Error struct {
 	// Member is empty if it concerns the whole mapping.
 	Member, Reason string
 }
 
-func (e *MappingError) Error() string {
+func (e *Error) Error() string {
 	if e.Member == "" {
 		return "the mapping " + e.Reason
 	}
 	return "mapping." + e.Member + " " + e.Reason
 }
 
-// ParseMapping reads a mapping. Its error is a *MappingError.
+// ParseMapping reads a mapping. Its error is a *Error.
 func ParseMapping(text []byte) (Mapping, error) {
 	var m Mapping
 	row, err := datasetfile.ObjectRow(1, text)
 	if err != nil {
 		var bad *datasetfile.RowError
 		if errors.As(err, &bad) {
-			return m, &MappingError{"", "is no JSON object: " + bad.Fields[0].Error()}
+			return m, &Error{"", "is no JSON object: " + bad.Fields[0].Error()}
 		}
-		return m, &MappingError{"", err.Error()}
+		return m, &Error{"", err.Error()}
 	}
 	into := map[string]any{
 		"shape": &m.Shape, "input": &m.Input, "reference_output": &m.ReferenceOutput, "metadata": &m.Metadata,
@@ -143,10 +143,10 @@ func ParseMapping(text []byte) (Mapping, error) {
 	for _, member := range row.Cells {
 		to, known := into[member.Column]
 		if !known {
-			return m, &MappingError{datasetfile.Shown([]byte(member.Column)), "is not known: use shape, input, reference_output, metadata, key, split, tags and types"}
+			return m, &Error{datasetfile.Shown([]byte(member.Column)), "is not known: use shape, input, reference_output, metadata, key, split, tags and types"}
 		}
 		if err := decodeStrict(member.Value, to); err != nil {
-			return m, &MappingError{member.Column, memberReason(member.Column, err)}
+			return m, &Error{member.Column, memberReason(member.Column, err)}
 		}
 	}
 	return m, m.valid()
@@ -180,20 +180,20 @@ func memberReason(member string, err error) string {
 // valid checks what does not depend on the file.
 func (m Mapping) valid() error {
 	if m.Shape == "" {
-		return &MappingError{"shape", "is missing: use columns, or the name of a known export"}
+		return &Error{"shape", "is missing: use columns, or the name of a known export"}
 	}
 	if m.Shape != Columns && shapes[m.Shape] == nil {
-		return &MappingError{"shape", fmt.Sprintf("is %q: use columns, looptrace, openai_chat, openai_evals, promptfoo, langfuse, phoenix or langsmith", datasetfile.Shown([]byte(m.Shape)))}
+		return &Error{"shape", fmt.Sprintf("is %q: use columns, looptrace, openai_chat, openai_evals, promptfoo, langfuse, phoenix or langsmith", datasetfile.Shown([]byte(m.Shape)))}
 	}
 	for _, column := range sortedKeys(m.Types) {
 		switch m.Types[column] {
 		case TextType, JSONType, NumberType, BooleanType:
 		default:
-			return &MappingError{"types." + datasetfile.Shown([]byte(column)), fmt.Sprintf("is %q: use text, json, number or boolean", datasetfile.Shown([]byte(m.Types[column])))}
+			return &Error{"types." + datasetfile.Shown([]byte(column)), fmt.Sprintf("is %q: use text, json, number or boolean", datasetfile.Shown([]byte(m.Types[column])))}
 		}
 	}
 	if m.Shape == Columns && m.Input.IsZero() {
-		return &MappingError{"input", "is missing: name a column, or a list of columns"}
+		return &Error{"input", "is missing: name a column, or a list of columns"}
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func sortedKeys(types map[string]ColumnType) []string {
 	return keys
 }
 
-// Check checks that a file has the columns that the mapping names. Its error is a *MappingError.
+// Check checks that a file has the columns that the mapping names. Its error is a *Error.
 func (m Mapping) Check(columns []string) error {
 	if err := m.valid(); err != nil {
 		return err
@@ -219,7 +219,7 @@ func (m Mapping) Check(columns []string) error {
 	check := func(member string, names ...string) error {
 		for _, name := range names {
 			if !known[name] {
-				return &MappingError{member, fmt.Sprintf("names the column %q, which the file does not have. It has: %s", datasetfile.Shown([]byte(name)), datasetfile.Listed(columns))}
+				return &Error{member, fmt.Sprintf("names the column %q, which the file does not have. It has: %s", datasetfile.Shown([]byte(name)), datasetfile.Listed(columns))}
 			}
 		}
 		return nil

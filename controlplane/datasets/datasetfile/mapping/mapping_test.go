@@ -153,9 +153,9 @@ func TestPreview(t *testing.T) {
 
 	m.Input = Column("inptu")
 	_, err = Preview(t.Context(), strings.NewReader("input,x\n1,2\n"), datasetfile.Options{}, &m, 50)
-	var wrong *MappingError
+	var wrong *Error
 	require.ErrorAs(t, err, &wrong)
-	assert.Equal(t, MappingError{"input", `names the column "inptu", which the file does not have. It has: "input", "x"`}, *wrong)
+	assert.Equal(t, Error{"input", `names the column "inptu", which the file does not have. It has: "input", "x"`}, *wrong)
 }
 
 func TestParseMapping(t *testing.T) {

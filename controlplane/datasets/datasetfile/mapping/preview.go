@@ -41,7 +41,7 @@ type PreviewResult struct {
 }
 
 // Preview reads the beginning of a file and returns what it has, a mapping unless one is given, and the first rows with
-// what they make. A mapping that does not fit the file is a *MappingError.
+// what they make. A mapping that does not fit the file is a *Error.
 func Preview(ctx context.Context, src datasetfile.Source, o datasetfile.Options, m *Mapping, rows int) (PreviewResult, error) {
 	f, s, err := openSample(ctx, src, o)
 	if err != nil {

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/parquet-go/parquet-go"
-	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/looptrace/looptrace/controlplane/datasets/datasetfile"
 )
@@ -43,7 +42,8 @@ func (s *errorSource) ReadAt(p []byte, at int64) (int, error) {
 	return n, err
 }
 
-func OpenParquet(source datasetfile.Source) (*parquetRows, error) {
+// OpenParquet opens a file of Parquet.
+func OpenParquet(source datasetfile.Source) (datasetfile.Rows, error) {
 	src := &errorSource{Source: source}
 	if err := checkFooter(src); err != nil {
 		return nil, err
@@ -378,31 +378,4 @@ func (a *assembler) pairs(n *parquetNode) error {
 	}
 	a.to[from], a.to[len(a.to)-1] = '{', '}'
 	return nil
-}
-
-// parquetNode is a node of the schema.
-type parquetNode struct {
-	name               string
-	optional, repeated bool
-	// definition and repetition are the levels of a value that this node has.
-	definition, repetition int
-	children               []*parquetNode
-	// first and last are the columns below: from first to before last.
-	first, last int
-	leaf        parquetLeaf
-	// element is that of a list: below its repeated child, or this child itself.
-	element *parquetNode
-	isMap   bool
-}
-
-// parquetSchema makes the tree of a schema, and counts its columns.
-func parquetSchema(elements []format.SchemaElement) (root *parquetNode, leaves int, err error) {
-	b := schemaBuilder{elements: elements}
-	if root, err = b.node(0, 0, 0); err != nil {
-		return nil, 0, datasetfile.FileErrorf("the schema of the file cannot be read: %v", err)
-	}
-	if len(root.children) == 0 {
-		return nil, 0, datasetfile.FileErrorf("the file has no columns")
-	}
-	return root, b.leaves, nil
 }

@@ -299,3 +299,30 @@ func float16(bits uint16) float64 {
 	}
 	return f
 }
+
+// parquetNode is a node of the schema.
+type parquetNode struct {
+	name               string
+	optional, repeated bool
+	// definition and repetition are the levels of a value that this node has.
+	definition, repetition int
+	children               []*parquetNode
+	// first and last are the columns below: from first to before last.
+	first, last int
+	leaf        parquetLeaf
+	// element is that of a list: below its repeated child, or this child itself.
+	element *parquetNode
+	isMap   bool
+}
+
+// parquetSchema makes the tree of a schema, and counts its columns.
+func parquetSchema(elements []format.SchemaElement) (root *parquetNode, leaves int, err error) {
+	b := schemaBuilder{elements: elements}
+	if root, err = b.node(0, 0, 0); err != nil {
+		return nil, 0, datasetfile.FileErrorf("the schema of the file cannot be read: %v", err)
+	}
+	if len(root.children) == 0 {
+		return nil, 0, datasetfile.FileErrorf("the file has no columns")
+	}
+	return root, b.leaves, nil
+}

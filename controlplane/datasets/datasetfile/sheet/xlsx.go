@@ -50,7 +50,8 @@ type relation struct {
 	Mode   string `xml:"TargetMode,attr"`
 }
 
-func OpenXLSX(source datasetfile.Source, o datasetfile.Options, layout *datasetfile.Layout) (*sheetRows, error) {
+// OpenXLSX opens a sheet of a workbook, and notes its sheets in the layout.
+func OpenXLSX(source datasetfile.Source, o datasetfile.Options, layout *datasetfile.Layout) (datasetfile.Rows, error) {
 	src := &errorSource{Source: source}
 	w := &workbook{src: src, parts: map[string]*zip.File{}}
 	directory := &directorySource{errorSource: src}

@@ -117,7 +117,7 @@ func (q question) compare(a map[string]any) {
 	for i := range q.X {
 		m.Items = append(m.Items, compare.Paired{A: q.X[i : i+1], B: q.Y[i : i+1]})
 	}
-	paired := compare.Compare([]compare.Metric{m}, compare.CompareOptions{})[0]
+	paired := compare.Compare([]compare.Metric{m}, compare.Options{})[0]
 	a["paired ci"] = paired.Difference.CI
 	a["equivalent"] = paired.Verdict == compare.Equivalent
 	gate := compare.NonInferiority(m, compare.GateOptions{Margin: q.Margin})
@@ -125,6 +125,6 @@ func (q question) compare(a map[string]any) {
 	for i := range m.Items {
 		m.Items[i].Group = q.Group[i]
 	}
-	grouped := compare.Compare([]compare.Metric{m}, compare.CompareOptions{})[0]
+	grouped := compare.Compare([]compare.Metric{m}, compare.Options{})[0]
 	a["clustered ci"], a["clustered p"] = grouped.Difference.CI, grouped.Difference.P
 }

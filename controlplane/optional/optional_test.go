@@ -3,7 +3,7 @@ package optional_test
 import (
 	"testing"
 
-	"github.com/looptrace/looptrace/internal/optional"
+	"github.com/looptrace/looptrace/controlplane/optional"
 )
 
 func TestOptional(t *testing.T) {
