@@ -238,7 +238,7 @@ realdata_tests := ^(TestRealTraces|TestRealSpans|TestHostileSpans|TestRealRuns|T
 .PHONY: test-realdata
 test-realdata: build ## Run the tests with recorded payloads (LOOPTRACE_REALDATA=folder)
 	@[ -d "$$LOOPTRACE_REALDATA" ] || (echo "LOOPTRACE_REALDATA must name the folder of real traces: test/conformance/README.md says what it has"; exit 1)
-	$(GO) test -count=1 -p 2 -timeout 20m -run '$(realdata_tests)' ./components/runsreceiver ./controlplane/agentview ./controlplane/playground ./internal/genaispans ./internal/replay ./test/store ./test/conformance ./test/e2e
+	$(GO) test -count=1 -p 2 -timeout 20m -run '$(realdata_tests)' ./components/runsreceiver ./controlplane/agentview ./controlplane/playground ./internal/genaispans ./controlplane/replays/engine ./test/store ./test/conformance ./test/e2e
 
 .PHONY: faults
 faults: build ## Kill, fill, overload and disconnect the product, and read back every run that got 202 (FAULTS=full: longer)

@@ -6,12 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/looptrace/looptrace/controlplane/recorded"
+
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -162,13 +163,13 @@ func idsOf(selected []runs.SelectedRun) []uuid.UUID {
 
 // placeOf returns the step at which a run failed.
 func (s *Service) placeOf(ctx context.Context, projects access.Projects, failed *runs.AttributedRun) (Place, error) {
-	recorded, err := s.store.Recorded(ctx, projects, failed.RunID, maxSpans, maxBytes)
+	full, err := s.store.Recorded(ctx, projects, failed.RunID, maxSpans, maxBytes)
 	if err != nil {
 		return Place{}, err //nolint:wrapcheck // it says what it does
 	}
-	recording := replay.Read(recorded.Replayed())
+	recording := recorded.Read(full.Replayed())
 	for i := range recording.Steps {
-		if step := &recording.Steps[i]; step.SpanID == runmodel.FormatSpanID(failed.FailingSpanID) && step.Kind == replay.KindTool {
+		if step := &recording.Steps[i]; step.SpanID == runmodel.FormatSpanID(failed.FailingSpanID) && step.Kind == recorded.KindTool {
 			return Place{Tool: step.Tool.Name}, nil
 		}
 	}
@@ -197,19 +198,19 @@ func (r *reader) read(ctx context.Context, ids []uuid.UUID, count *Read) ([]Run,
 	group.SetLimit(readAtOnce)
 	for i := range rows {
 		group.Go(func() error {
-			recorded, err := r.store.Recorded(ctx, r.projects, rows[i].RunID, maxSpans, maxBytes)
+			full, err := r.store.Recorded(ctx, r.projects, rows[i].RunID, maxSpans, maxBytes)
 			if errors.Is(err, runs.ErrNotFound) {
 				return nil
 			}
 			if err != nil {
 				return err //nolint:wrapcheck // it says what it does
 			}
-			if tooLarge[i] = recorded.TooLarge; recorded.TooLarge {
+			if tooLarge[i] = full.TooLarge; full.TooLarge {
 				return nil
 			}
 			described[i] = new(Describe(&Recorded{
 				ID: rows[i].RunID, Start: rows[i].StartTime.UTC(), FailingSpanID: rows[i].FailingSpanID, Names: rows[i].Names, Values: rows[i].Values,
-				Spans: recorded.Replayed(),
+				Spans: full.Replayed(),
 			}, r.place))
 			return nil
 		})

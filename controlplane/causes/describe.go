@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
@@ -24,24 +24,24 @@ const maxText = 256 << 10
 func Describe(r *Recorded, place Place) Run {
 	run := Run{ID: r.ID, Start: r.Start, traits: map[trait]string{}, told: map[subject]bool{}, calls: map[string]callTimes{}}
 	run.addAttributes(r.Names, r.Values)
-	recording := replay.Read(r.Spans)
+	recording := recorded.Read(r.Spans)
 	before := beforeFailure(recording, r.FailingSpanID, place)
 	agents := map[string]bool{}
 	for _, i := range before {
-		if step := &recording.Steps[i]; step.Kind == replay.KindModel {
+		if step := &recording.Steps[i]; step.Kind == recorded.KindModel {
 			agents[step.Agent] = true
 		}
 	}
 	for _, i := range before {
 		step := &recording.Steps[i]
 		switch step.Kind {
-		case replay.KindModel:
+		case recorded.KindModel:
 			agent := step.Agent
 			if len(agents) < 2 {
 				agent = ""
 			}
 			run.addCall(step.Model, agent)
-		case replay.KindTool:
+		case recorded.KindTool:
 			if !slices.Contains(run.called, step.Tool.Name) {
 				run.called = append(run.called, step.Tool.Name)
 			}
@@ -58,12 +58,12 @@ func Describe(r *Recorded, place Place) Run {
 
 // beforeFailure returns the steps up to the failing one. What comes later, or beside it, may follow from the failure. A good run is read up
 // to its last call of the tool that fails in the others, so that both are compared as far as they went.
-func beforeFailure(recording *replay.Recording, failingSpan uint64, place Place) []int {
+func beforeFailure(recording *recorded.Recording, failingSpan uint64, place Place) []int {
 	last := -1
 	for i := range recording.Steps {
 		step := &recording.Steps[i]
-		if failingSpan != 0 && step.SpanID == runmodel.FormatSpanID(failingSpan) && step.Kind != replay.KindFrame ||
-			failingSpan == 0 && place.Tool != "" && step.Kind == replay.KindTool && step.Tool.Name == place.Tool {
+		if failingSpan != 0 && step.SpanID == runmodel.FormatSpanID(failingSpan) && step.Kind != recorded.KindFrame ||
+			failingSpan == 0 && place.Tool != "" && step.Kind == recorded.KindTool && step.Tool.Name == place.Tool {
 			last = i
 		}
 	}
@@ -93,7 +93,7 @@ func (r *Run) addAttributes(names, values []string) {
 }
 
 // addCall adds what a call of a model was asked with.
-func (r *Run) addCall(call *replay.ModelCall, agent string) {
+func (r *Run) addCall(call *recorded.ModelCall, agent string) {
 	request := &call.Request
 	if request.Model != "" {
 		r.add(trait{subject{Model, "", agent}, strings.Clone(request.Model)}, "")
@@ -155,7 +155,7 @@ func systemText(messages []json.RawMessage) string {
 	return strings.Join(found, "\n\n")
 }
 
-func (r *Run) addPrompts(spans []replay.Span, before []int, recording *replay.Recording) {
+func (r *Run) addPrompts(spans []recorded.Span, before []int, recording *recorded.Recording) {
 	read := make(map[string]bool, len(before))
 	for _, i := range before {
 		read[recording.Steps[i].SpanID] = true
@@ -169,7 +169,7 @@ func (r *Run) addPrompts(spans []replay.Span, before []int, recording *replay.Re
 }
 
 // addResult adds what a tool returned.
-func (r *Run) addResult(step *replay.Step) {
+func (r *Run) addResult(step *recorded.Step) {
 	of := subject{kind: ToolResult, name: step.Tool.Name}
 	switch {
 	case step.Status == runmodel.StatusError:
@@ -180,12 +180,12 @@ func (r *Run) addResult(step *replay.Step) {
 }
 
 // addTimes adds the timeouts and retries of tool calls. Whether a failed call is made again shows after it.
-func (r *Run) addTimes(recording *replay.Recording, failingSpan uint64) {
+func (r *Run) addTimes(recording *recorded.Recording, failingSpan uint64) {
 	failedAt := map[string]int{}
 	again := map[string]bool{}
 	for i := range recording.Steps {
 		step := &recording.Steps[i]
-		if step.Kind != replay.KindTool {
+		if step.Kind != recorded.KindTool {
 			continue
 		}
 		name := step.Tool.Name

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
@@ -15,12 +15,12 @@ import (
 func (c *comparison) explain(col *column) {
 	counter, text := c.counter(col)
 	col.candidate.Title = c.title(col, counter, text)
-	edit, why := c.edit(col, counter, text)
-	if edit == nil {
+	change, why := c.edit(col, counter, text)
+	if change == nil {
 		col.candidate.WhyNoEdit = why
 		return
 	}
-	col.candidate.Edits = []replay.Edit{*edit}
+	col.candidate.Edits = []edit.Edit{*change}
 }
 
 // counter is the value that most good runs without the trait have of its subject, with its text. Of equally many that of the newest run counts.
@@ -202,29 +202,29 @@ func (c *comparison) longestGood(tool string) time.Duration {
 }
 
 // edit returns the edit that undoes a trait in any run, or why there is none.
-func (c *comparison) edit(col *column, counter, text string) (edit *replay.Edit, why string) {
-	target := replay.Target{All: true}
+func (c *comparison) edit(col *column, counter, text string) (change *edit.Edit, why string) {
+	target := edit.Target{All: true}
 	if col.agent != "" {
-		target = replay.Target{Kind: "agent", Name: col.agent}
+		target = edit.Target{Kind: "agent", Name: col.agent}
 	}
-	ofTool := replay.Target{Kind: "tool", Name: col.name}
+	ofTool := edit.Target{Kind: "tool", Name: col.name}
 	const unknown = "No good run has recorded what it was asked with."
 	switch col.kind {
 	case PromptVersion:
 		if text = c.instructionsOf(col.trait, counter); text == "" {
 			return nil, "No good run has recorded the text of the version."
 		}
-		return &replay.Edit{Target: target, Set: replay.Set{SystemPrompt: &text}}, ""
+		return &edit.Edit{Target: target, Set: edit.Set{SystemPrompt: &text}}, ""
 	case Instructions:
 		if text == "" {
 			return nil, unknown
 		}
-		return &replay.Edit{Target: target, Set: replay.Set{SystemPrompt: &text}}, ""
+		return &edit.Edit{Target: target, Set: edit.Set{SystemPrompt: &text}}, ""
 	case Model:
 		if counter == "" {
 			return nil, unknown
 		}
-		return &replay.Edit{Target: target, Set: replay.Set{Model: &counter}}, ""
+		return &edit.Edit{Target: target, Set: edit.Set{Model: &counter}}, ""
 	case Parameter:
 		if counter == absent {
 			text = "null"
@@ -232,7 +232,7 @@ func (c *comparison) edit(col *column, counter, text string) (edit *replay.Edit,
 		if text == "" {
 			return nil, unknown
 		}
-		return &replay.Edit{Target: target, Set: replay.Set{Params: map[string]json.RawMessage{col.name: json.RawMessage(text)}}}, ""
+		return &edit.Edit{Target: target, Set: edit.Set{Params: map[string]json.RawMessage{col.name: json.RawMessage(text)}}}, ""
 	case ToolDefinition:
 		if counter == absent {
 			return nil, "An edit changes or adds a tool, but takes none away."
@@ -240,7 +240,7 @@ func (c *comparison) edit(col *column, counter, text string) (edit *replay.Edit,
 		if text == "" {
 			return nil, unknown
 		}
-		return &replay.Edit{Target: target, Set: replay.Set{ToolSchema: json.RawMessage(text)}}, ""
+		return &edit.Edit{Target: target, Set: edit.Set{ToolSchema: json.RawMessage(text)}}, ""
 	case ToolResult:
 		if c.callsOften(col.name) {
 			return nil, "Most failed runs call the tool several times, and an edit sets the result of one call."
@@ -252,16 +252,16 @@ func (c *comparison) edit(col *column, counter, text string) (edit *replay.Edit,
 		if err != nil {
 			return nil, unknown
 		}
-		return &replay.Edit{Target: ofTool, Set: replay.Set{ToolResult: raw}}, ""
+		return &edit.Edit{Target: ofTool, Set: edit.Set{ToolResult: raw}}, ""
 	case Timeout:
 		longest := above(c.longestGood(col.name))
 		if counter != "" && counter != cutOff {
 			longest = max(longest, number(counter))
 		}
-		return &replay.Edit{Target: ofTool, Set: replay.Set{TimeoutMS: &longest}}, ""
+		return &edit.Edit{Target: ofTool, Set: edit.Set{TimeoutMS: &longest}}, ""
 	case Retry:
 		retries := max(number(counter), 1)
-		return &replay.Edit{Target: ofTool, Set: replay.Set{Retries: &retries}}, ""
+		return &edit.Edit{Target: ofTool, Set: edit.Set{Retries: &retries}}, ""
 	case Order:
 		return nil, "The model or the program decides the order of calls. Change the instructions or the tool's description, or the program."
 	case Release, AgentRelease:

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 	"github.com/looptrace/looptrace/controlplane/stats"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 // Share is how many of some runs have something.
@@ -34,7 +34,7 @@ type Candidate struct {
 	// MovesWith are the titles of others that the same runs have, so that these runs cannot tell which of them is the cause.
 	MovesWith []string
 	// Edits undo it in other runs, too. WhyNoEdit says why there are none.
-	Edits     []replay.Edit
+	Edits     []edit.Edit
 	WhyNoEdit string
 }
 

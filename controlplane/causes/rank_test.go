@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/causes"
-	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -40,8 +40,8 @@ func record(t *testing.T, n int, p program) *causes.Recorded {
 		r.Names, r.Values = append(r.Names, name), append(r.Values, value)
 	}
 	at := r.Start
-	add := func(kind, name string, took time.Duration) *replay.Span {
-		r.Spans = append(r.Spans, replay.Span{Span: runmodel.Span{
+	add := func(kind, name string, took time.Duration) *recorded.Span {
+		r.Spans = append(r.Spans, recorded.Span{Span: runmodel.Span{
 			SpanID: uint64(len(r.Spans) + 1), ParentSpanID: 1, StartTime: at, EndTime: at.Add(took), Name: name, Kind: kind, Status: "ok", ToolName: map[bool]string{true: name}[kind == "tool"],
 		}})
 		at = at.Add(took + time.Millisecond)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/controlplane/recorded"
 )
 
 // Kind is what a candidate is about.
@@ -72,7 +72,7 @@ type Recorded struct {
 	FailingSpanID uint64
 	// Names and Values are its attributes, as runs of a group are compared by: see docs/failed-runs.md.
 	Names, Values []string
-	Spans         []replay.Span
+	Spans         []recorded.Span
 }
 
 // Place is the step at which the runs of a group fail: a tool, or none if it is a call of a model or unknown.

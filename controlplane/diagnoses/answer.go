@@ -13,10 +13,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
@@ -57,8 +58,8 @@ type Claim struct {
 	// QuotesNotFound is how many quotes were left out because the step does not have them.
 	QuotesNotFound int `json:"quotes_not_found"`
 	// Edit fits the run. It is nil if the model gave none; WhyNoEdit then says whether it gave one that cannot be replayed.
-	Edit      *replay.Edit `json:"edit"`
-	WhyNoEdit string       `json:"why_no_edit"`
+	Edit      *edit.Edit `json:"edit"`
+	WhyNoEdit string     `json:"why_no_edit"`
 }
 
 var spanID = regexp.MustCompile(`^[0-9a-f]{16}$`)
@@ -108,7 +109,7 @@ func check(ctx context.Context, asked []AskedRun, claims []json.RawMessage, read
 type reader interface {
 	// step returns a step in full, [runs.ErrNotFound] if the run does not have it.
 	step(ctx context.Context, run uuid.UUID, spanID string) (runs.Span, error)
-	recording(ctx context.Context, run uuid.UUID) (*replay.Recording, error)
+	recording(ctx context.Context, run uuid.UUID) (*recorded.Recording, error)
 }
 
 // checkClaim returns a claim with the quotes that its step has, or why it is dropped.
@@ -160,21 +161,21 @@ func checkClaim(ctx context.Context, asked []AskedRun, raw json.RawMessage, read
 
 // readEdit sets the edit if it can be replayed in the run of the claim, else why not.
 func (c *Claim) readEdit(ctx context.Context, raw json.RawMessage, read reader) error {
-	edit, err := editOf(raw)
-	if err == nil && edit != nil {
-		var recording *replay.Recording
+	change, err := editOf(raw)
+	if err == nil && change != nil {
+		var recording *recorded.Recording
 		if recording, err = read.recording(ctx, c.RunID); err != nil && !isOfRun(err) {
 			return err //nolint:wrapcheck // it says what it does
 		}
 		if err == nil {
-			_, err = replay.Check(recording, []replay.Edit{*edit}, "edit")
+			_, err = edit.Check(recording, []edit.Edit{*change}, "edit")
 		}
 	}
 	if err != nil {
 		c.WhyNoEdit = line("The model's edit cannot be replayed: "+reasonOf(err), maxWhy)
 		return nil
 	}
-	c.Edit = edit
+	c.Edit = change
 	return nil
 }
 
@@ -198,7 +199,7 @@ func reasonOf(err error) string {
 }
 
 // editOf reads an edit strictly. A model may write it as an object, or as a text that holds one. It returns nil if there is none.
-func editOf(raw json.RawMessage) (*replay.Edit, error) {
+func editOf(raw json.RawMessage) (*edit.Edit, error) {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
 		raw = json.RawMessage(strings.TrimSpace(text))
@@ -211,17 +212,17 @@ func editOf(raw json.RawMessage) (*replay.Edit, error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(raw))
 	decoder.DisallowUnknownFields()
-	var edit replay.Edit
-	if err := decoder.Decode(&edit); err != nil {
+	var change edit.Edit
+	if err := decoder.Decode(&change); err != nil {
 		return nil, fmt.Errorf("read the edit: %w", err)
 	}
 	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
 		return nil, errors.New("text follows the edit")
 	}
-	if edit.Set.Prompt != nil {
+	if change.Set.Prompt != nil {
 		return nil, errors.New("a version of a prompt is chosen by a person")
 	}
-	return &edit, nil
+	return &change, nil
 }
 
 // line makes one line of a text, of a number of characters at most.

@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -37,14 +37,14 @@ func (r recordedRuns) step(_ context.Context, run uuid.UUID, spanID string) (run
 	return runs.Span{}, runs.ErrNotFound
 }
 
-func (r recordedRuns) recording(_ context.Context, _ uuid.UUID) (*replay.Recording, error) {
-	span := replay.Span{
+func (r recordedRuns) recording(_ context.Context, _ uuid.UUID) (*recorded.Recording, error) {
+	span := recorded.Span{
 		Span:          runmodel.Span{SpanID: 0xa1, Kind: runmodel.KindLLM, Name: "chat", RequestModel: "m", Status: runmodel.StatusOK, StartTime: time.Unix(1, 0), EndTime: time.Unix(2, 0)},
 		InputMessages: []json.RawMessage{json.RawMessage(`{"role":"user","parts":[{"type":"text","content":"hi"}]}`)},
 		OutputMessages: []json.RawMessage{json.RawMessage(
 			`{"role":"assistant","parts":[{"type":"text","content":"hello"}]}`)},
 	}
-	return replay.Read([]replay.Span{span}), nil
+	return recorded.Read([]recorded.Span{span}), nil
 }
 
 func recordedForTest() recordedRuns {

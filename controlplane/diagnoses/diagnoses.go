@@ -19,11 +19,11 @@ import (
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/failures"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 //go:embed queries.sql
@@ -50,7 +50,7 @@ type Groups interface {
 
 // Recordings reads runs as replays do.
 type Recordings interface {
-	Replayability(ctx context.Context, projects access.Projects, run uuid.UUID) (*replay.Recording, error)
+	Replayability(ctx context.Context, projects access.Projects, run uuid.UUID) (*recorded.Recording, error)
 }
 
 // Service manages diagnoses.
@@ -69,10 +69,10 @@ type Service struct {
 // New returns a service on the database, which works on diagnoses as jobs of the queue. The marks around recorded text follow from fenceKey.
 // now is the clock.
 func New(
-	pool *pgxpool.Pool, queue *work.Queue, recorded *runs.Service, groups Groups, recordings Recordings, models *providers.Service, completed *completions.Service,
+	pool *pgxpool.Pool, queue *work.Queue, stored *runs.Service, groups Groups, recordings Recordings, models *providers.Service, completed *completions.Service,
 	fenceKey []byte, now func() time.Time,
 ) *Service {
-	s := &Service{postgres.NewDB(pool, queries), queue, recorded, groups, recordings, models, completed, fenceKey, postgres.Clock(now)}
+	s := &Service{postgres.NewDB(pool, queries), queue, stored, groups, recordings, models, completed, fenceKey, postgres.Clock(now)}
 	work.Register(queue, s.run)
 	queue.Recover(work.Kind{
 		Name: "diagnosis", DB: s.db, List: "list lost diagnoses", SetJob: "set job of diagnosis",

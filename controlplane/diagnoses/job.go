@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/looptrace/looptrace/controlplane/recorded"
+
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -18,7 +20,6 @@ import (
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/runmodel"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
@@ -111,7 +112,7 @@ func (t *try) diagnose(ctx context.Context) (*Result, error) {
 		}
 		claims, ok = readClaims(answer)
 	}
-	return check(ctx, t.config.Runs, claims, &recorded{service: t.Service, in: t.in, recordings: map[uuid.UUID]*replay.Recording{}})
+	return check(ctx, t.config.Runs, claims, &recordings{service: t.Service, in: t.in, recordings: map[uuid.UUID]*recorded.Recording{}})
 }
 
 func readClaims(answer *Answer) ([]json.RawMessage, bool) {
@@ -235,18 +236,18 @@ func (t *try) exec(ctx context.Context, statement string, args pgx.NamedArgs) er
 	return err
 }
 
-// recorded reads what is recorded of runs.
-type recorded struct {
+// recordings reads what is recorded of runs.
+type recordings struct {
 	service    *Service
 	in         access.Projects
-	recordings map[uuid.UUID]*replay.Recording
+	recordings map[uuid.UUID]*recorded.Recording
 }
 
-func (r *recorded) step(ctx context.Context, run uuid.UUID, spanID string) (runs.Span, error) {
+func (r *recordings) step(ctx context.Context, run uuid.UUID, spanID string) (runs.Span, error) {
 	return r.service.runs.Span(ctx, r.in, run, spanID) //nolint:wrapcheck // it says what it does
 }
 
-func (r *recorded) recording(ctx context.Context, run uuid.UUID) (*replay.Recording, error) {
+func (r *recordings) recording(ctx context.Context, run uuid.UUID) (*recorded.Recording, error) {
 	if found := r.recordings[run]; found != nil {
 		return found, nil
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 )
 
 // Prompt is a version of a prompt.
@@ -27,7 +27,7 @@ type Prompt struct {
 }
 
 // apply makes the edits in the version. It says what changed, and which edits a prompt cannot have.
-func (p *Prompt) apply(edits []replay.Edit) (changes, leftOut []string, err error) {
+func (p *Prompt) apply(edits []edit.Edit) (changes, leftOut []string, err error) {
 	for i := range edits {
 		set := &edits[i].Set
 		change, reason := "", ""

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 )
 
 // TestApply makes edits in a version of a prompt.
@@ -59,7 +59,7 @@ func TestApply(t *testing.T) {
 				ID: id, Version: 3, Plain: c.plain, ModelConfig: json.RawMessage(before),
 				Messages: []json.RawMessage{json.RawMessage(system), json.RawMessage(user)}, Tools: []json.RawMessage{json.RawMessage(tool)},
 			}
-			var edits []replay.Edit
+			var edits []edit.Edit
 			require.NoError(t, json.Unmarshal([]byte(c.edits), &edits))
 			changes, leftOut, err := p.apply(edits)
 			require.NoError(t, err)

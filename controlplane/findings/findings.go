@@ -16,11 +16,11 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
@@ -52,7 +52,7 @@ type Candidate struct {
 	// Key is the same for the same candidate of a group.
 	Key string
 	// Edits test it. A candidate without edits cannot be tested by replays.
-	Edits replay.StoredEdits
+	Edits edit.Stored
 }
 
 // Author is who made something. Both fields are nil for a deleted user.
@@ -290,11 +290,11 @@ func (s *Service) Create(ctx context.Context, grant access.Grant, wanted *Wanted
 }
 
 // key names a candidate whose request does not: by its edits, else by its title.
-func (c *Candidate) key(edits []replay.Edit) (string, error) {
+func (c *Candidate) key(edits []edit.Edit) (string, error) {
 	if len(edits) == 0 {
 		return c.Kind + ":" + utf8text.Bytes(c.Title, maxKeyTitle), nil
 	}
-	hash, err := replay.Hash(edits)
+	hash, err := edit.Hash(edits)
 	if err != nil {
 		return "", fmt.Errorf("name a candidate: %w", err)
 	}

@@ -9,8 +9,8 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 // Batches reads batches of replays.
@@ -25,7 +25,7 @@ type Batches interface {
 type Batch struct {
 	ID           uuid.UUID
 	Name, Status string
-	Edits        replay.StoredEdits
+	Edits        edit.Stored
 	// Outcome is its grader as JSON, nil without one.
 	Outcome json.RawMessage
 	// Verdict is nil before the end.
@@ -73,14 +73,14 @@ func (s *Service) batchesOf(ctx context.Context, in access.Projects, ids []uuid.
 
 // tested is how a candidate is tested.
 type tested struct {
-	edits replay.StoredEdits
+	edits edit.Stored
 	// text has the edits as JSON, and outcome the grader.
 	text    string
 	outcome *string
 }
 
 // tested returns the edits of a candidate, which are those of its batch: a verdict about other edits says nothing about the candidate.
-func (s *Service) tested(ctx context.Context, in access.Projects, batch *uuid.UUID, edits replay.StoredEdits) (tested, error) {
+func (s *Service) tested(ctx context.Context, in access.Projects, batch *uuid.UUID, edits edit.Stored) (tested, error) {
 	how := tested{edits: edits}
 	if batch != nil {
 		batches, err := s.batchesOf(ctx, in, []uuid.UUID{*batch})
@@ -112,12 +112,12 @@ func (s *Service) tested(ctx context.Context, in access.Projects, batch *uuid.UU
 	return how, nil
 }
 
-func equal(a, b []replay.Edit) (bool, error) {
-	first, err := replay.Hash(a)
+func equal(a, b []edit.Edit) (bool, error) {
+	first, err := edit.Hash(a)
 	if err != nil {
 		return false, fmt.Errorf("compare edits: %w", err)
 	}
-	second, err := replay.Hash(b)
+	second, err := edit.Hash(b)
 	if err != nil {
 		return false, fmt.Errorf("compare edits: %w", err)
 	}

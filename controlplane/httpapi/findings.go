@@ -9,7 +9,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/findings"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
-	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 )
 
 type findingHandlers struct {
@@ -44,7 +44,7 @@ func (h findingHandlers) CreateFinding(ctx context.Context, req contract.CreateF
 	}
 	created, err := h.findings.Create(ctx, grantOf(ctx), &findings.Wanted{
 		Fingerprint: body.Fingerprint, BatchID: body.BatchId, Status: findings.Status(valueOf(body.Status, contract.FindingStatusOpen)), Note: valueOf(body.Note, ""),
-		Candidate: findings.Candidate{Kind: string(body.Candidate.Kind), Title: body.Candidate.Title, Key: valueOf(body.Candidate.Key, ""), Edits: replay.StoredEdits{List: edits}},
+		Candidate: findings.Candidate{Kind: string(body.Candidate.Kind), Title: body.Candidate.Title, Key: valueOf(body.Candidate.Key, ""), Edits: edit.Stored{List: edits}},
 	})
 	if err != nil {
 		return nil, err

@@ -8,8 +8,8 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 // What a batch has whose request does not say.
@@ -46,7 +46,7 @@ func (h replayHandlers) wantedBatch(ctx context.Context, body *contract.ReplayBa
 	n := &replays.WantedBatch{
 		Project: body.ProjectId, Name: valueOf(body.Name, ""), RunIDs: valueOf(body.RunIds, nil), MaxRuns: valueOf(body.MaxRuns, defaultBatchRuns), GoodRuns: valueOf(body.GoodRuns, 0),
 		Replay: replays.Wanted{
-			Executor: replay.Executor(valueOf(body.Executor, "")), Provider: body.ProviderId, Outcome: valueOf(body.Outcome, nil), MaxCost: moneyOf(body.MaxCostUsd),
+			Executor: engine.Executor(valueOf(body.Executor, "")), Provider: body.ProviderId, Outcome: valueOf(body.Outcome, nil), MaxCost: moneyOf(body.MaxCostUsd),
 			Controls: valueOf(body.Controls, defaultBatchAttempts), Treatments: valueOf(body.Treatments, defaultBatchAttempts), AllowUnpriced: valueOf(body.AllowUnpriced, false),
 		},
 	}

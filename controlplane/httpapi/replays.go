@@ -10,11 +10,13 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/prompts"
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 // The attempts of a replay whose request does not say.
@@ -63,7 +65,7 @@ func (h replayHandlers) CreateReplay(ctx context.Context, req contract.CreateRep
 // wanted reads a replay to make, with the messages of the prompts that it names.
 func (h replayHandlers) wanted(ctx context.Context, body *contract.ReplayCreate) (*replays.Wanted, error) {
 	n := &replays.Wanted{
-		Run: body.RunId, Name: valueOf(body.Name, ""), Executor: replay.Executor(valueOf(body.Executor, "")), Provider: body.ProviderId,
+		Run: body.RunId, Name: valueOf(body.Name, ""), Executor: engine.Executor(valueOf(body.Executor, "")), Provider: body.ProviderId,
 		Controls: valueOf(body.Controls, defaultControls), Treatments: valueOf(body.Treatments, defaultTreatments), Outcome: valueOf(body.Outcome, nil),
 		MaxCost: moneyOf(body.MaxCostUsd), AllowUnpriced: valueOf(body.AllowUnpriced, false),
 	}
@@ -83,10 +85,10 @@ func (h replayHandlers) wanted(ctx context.Context, body *contract.ReplayCreate)
 }
 
 // replayTools reads what happens to calls of tools.
-func replayTools(policies map[string]contract.ReplayTool) (map[string]replay.ToolPolicy, error) {
-	tools := map[string]replay.ToolPolicy{}
+func replayTools(policies map[string]contract.ReplayTool) (map[string]engine.ToolPolicy, error) {
+	tools := map[string]engine.ToolPolicy{}
 	for name, policy := range policies {
-		var read replay.ToolPolicy
+		var read engine.ToolPolicy
 		if err := json.Unmarshal(policy, &read); err != nil {
 			return nil, problem.InvalidField("body.tools."+name, "is not valid: "+err.Error())
 		}
@@ -96,11 +98,11 @@ func replayTools(policies map[string]contract.ReplayTool) (map[string]replay.Too
 }
 
 // edits reads edits, with the messages of the prompts of a project that they name.
-func (h replayHandlers) edits(ctx context.Context, at string, list []contract.ReplayEdit, project func() (uuid.UUID, error)) ([]replay.Edit, error) {
-	edits := make([]replay.Edit, len(list))
-	for i, edit := range list {
+func (h replayHandlers) edits(ctx context.Context, at string, list []contract.ReplayEdit, project func() (uuid.UUID, error)) ([]edit.Edit, error) {
+	edits := make([]edit.Edit, len(list))
+	for i, change := range list {
 		location := fmt.Sprintf("%s[%d]", at, i)
-		resolved, err := h.withPrompt(ctx, project, location, edit)
+		resolved, err := h.withPrompt(ctx, project, location, change)
 		if err != nil {
 			return nil, err
 		}
@@ -112,16 +114,16 @@ func (h replayHandlers) edits(ctx context.Context, at string, list []contract.Re
 }
 
 // withPrompt puts the messages of a version into an edit that names a prompt.
-func (h replayHandlers) withPrompt(ctx context.Context, project func() (uuid.UUID, error), location string, edit json.RawMessage) (json.RawMessage, error) {
+func (h replayHandlers) withPrompt(ctx context.Context, project func() (uuid.UUID, error), location string, change json.RawMessage) (json.RawMessage, error) {
 	var read struct {
 		Target json.RawMessage            `json:"target"`
 		Set    map[string]json.RawMessage `json:"set"`
 	}
-	if err := json.Unmarshal(edit, &read); err != nil {
+	if err := json.Unmarshal(change, &read); err != nil {
 		return nil, problem.InvalidField(location, "is not valid: "+err.Error())
 	}
 	if read.Set["prompt"] == nil {
-		return edit, nil
+		return change, nil
 	}
 	location += ".set.prompt"
 	var named contract.ReplayPrompt
@@ -144,7 +146,7 @@ func (h replayHandlers) withPrompt(ctx context.Context, project func() (uuid.UUI
 	if err != nil {
 		return nil, err
 	}
-	set, err := json.Marshal(replay.Prompt{ID: version.PromptID.String(), Version: version.Version, Messages: rendered.Messages, Tools: version.Tools})
+	set, err := json.Marshal(edit.Prompt{ID: version.PromptID.String(), Version: version.Version, Messages: rendered.Messages, Tools: version.Tools})
 	if err != nil {
 		return nil, fmt.Errorf("encode an edit: %w", err)
 	}
@@ -212,26 +214,26 @@ func (h replayHandlers) GetReplayability(ctx context.Context, req contract.GetRe
 	return contract.GetReplayability200JSONResponse(replayabilityOf(recording)), nil
 }
 
-func replayabilityOf(r *replay.Recording) contract.RunReplayability {
+func replayabilityOf(r *recorded.Recording) contract.RunReplayability {
 	answer := contract.RunReplayability{
 		Level: contract.Replayability(r.Replayability.Level), Missing: missingOf(r.Replayability.Missing), Executors: []contract.ReplayExecutor{},
 	}
 	for i := range r.Steps {
 		switch step := &r.Steps[i]; step.Kind {
-		case replay.KindModel:
+		case recorded.KindModel:
 			answer.ModelCalls++
 			if step.Opaque != "" {
 				answer.OpaqueSteps++
 			}
-		case replay.KindTool:
+		case recorded.KindTool:
 			answer.ToolCalls++
-		case replay.KindFrame:
+		case recorded.KindFrame:
 		}
 	}
-	if r.Replayability.Level != replay.LevelNone {
+	if r.Replayability.Level != recorded.LevelNone {
 		answer.Executors = append(answer.Executors, contract.Cassette)
 	}
-	if r.Replayability.Level == replay.LevelLLM || r.Replayability.Level == replay.LevelFull {
+	if r.Replayability.Level == recorded.LevelLLM || r.Replayability.Level == recorded.LevelFull {
 		answer.Executors = append(answer.Executors, contract.Server)
 	}
 	return answer
@@ -240,7 +242,7 @@ func replayabilityOf(r *replay.Recording) contract.RunReplayability {
 // maxMissingSpans is how many spans are named for each thing that is missing.
 const maxMissingSpans = 10
 
-func missingOf(missing []replay.Missing) []contract.ReplayMissing {
+func missingOf(missing []recorded.Missing) []contract.ReplayMissing {
 	answer := make([]contract.ReplayMissing, len(missing))
 	for i, m := range missing {
 		answer[i] = contract.ReplayMissing{Code: m.Code, Detail: m.Detail, Remedy: m.Remedy, Steps: m.Count, SpanIds: list(m.Steps[:min(len(m.Steps), maxMissingSpans)])}
@@ -248,7 +250,7 @@ func missingOf(missing []replay.Missing) []contract.ReplayMissing {
 	return answer
 }
 
-func planWarnings(warnings []replay.Warning) []contract.ReplayPlanWarning {
+func planWarnings(warnings []engine.Warning) []contract.ReplayPlanWarning {
 	answer := make([]contract.ReplayPlanWarning, len(warnings))
 	for i, w := range warnings {
 		answer[i] = contract.ReplayPlanWarning{Code: contract.ReplayPlanWarningCode(w.Code), Detail: w.Detail, Remedy: w.Remedy}
@@ -266,18 +268,18 @@ func planOf(p *replays.Plan) contract.ReplayPlan {
 	if fork := p.Steps.Fork; fork >= 0 {
 		answer.ForkSpanId = &p.Recording.Steps[fork].SpanID
 	}
-	answer.Counts.Copied, answer.Counts.Served = p.Steps.Counts[replay.FateCopied], p.Steps.Counts[replay.FateServed]
-	answer.Counts.Live, answer.Counts.Unknown = p.Steps.Counts[replay.FateLive], p.Steps.Counts[replay.FateUnknown]
+	answer.Counts.Copied, answer.Counts.Served = p.Steps.Counts[engine.FateCopied], p.Steps.Counts[engine.FateServed]
+	answer.Counts.Live, answer.Counts.Unknown = p.Steps.Counts[engine.FateLive], p.Steps.Counts[engine.FateUnknown]
 	depths := make([]int, len(p.Recording.Steps))
 	for i, step := range p.Steps.Steps {
-		recorded := &p.Recording.Steps[step.Recorded]
+		was := &p.Recording.Steps[step.Recorded]
 		one := contract.ReplayPlanStep{
-			N: step.Recorded + 1, SpanId: step.SpanID, Name: step.Name, Kind: recorded.SpanKind, Action: contract.ReplayAction(step.Fate), Edited: len(step.Edits) > 0,
+			N: step.Recorded + 1, SpanId: step.SpanID, Name: step.Name, Kind: was.SpanKind, Action: contract.ReplayAction(step.Fate), Edited: len(step.Edits) > 0,
 			InCone: step.InCone, Why: step.Note,
 		}
-		if recorded.Parent >= 0 {
-			depths[step.Recorded] = depths[recorded.Parent] + 1
-			one.ParentSpanId = &p.Recording.Steps[recorded.Parent].SpanID
+		if was.Parent >= 0 {
+			depths[step.Recorded] = depths[was.Parent] + 1
+			one.ParentSpanId = &p.Recording.Steps[was.Parent].SpanID
 		}
 		one.Depth = depths[step.Recorded]
 		if step.OnMiss != "" {

@@ -13,10 +13,11 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
@@ -42,7 +43,7 @@ type making struct {
 
 // storedStep is a step as it is stored. Warnings are those of the attempt so far.
 type storedStep struct {
-	replay.AttemptStep
+	engine.AttemptStep
 	Warnings []string `json:"warnings,omitempty"`
 }
 
@@ -67,7 +68,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 	if a.Role == Treatment {
 		edits = t.edits
 	}
-	made, err := replay.Replay(ctx, t.source.recording, edits, options, m.call)
+	made, err := engine.Replay(ctx, t.source.recording, edits, options, m.call)
 	if err != nil {
 		return err //nolint:wrapcheck // it is of call, of store, or of the context
 	}
@@ -88,7 +89,7 @@ func (t *try) attempt(ctx context.Context, a *Attempt) error {
 	if made.Stop.Detail != "" {
 		end["detail"], end["remedy"] = utf8text.Storable(made.Stop.Detail), made.Stop.Remedy
 	}
-	if made.Stop.Reason == replay.StopModelError {
+	if made.Stop.Reason == engine.StopModelError {
 		end["status"] = StatusFailed
 	}
 	return work.Retry(ctx, func() error {
@@ -112,12 +113,12 @@ func encode(part string, value any) (string, error) {
 }
 
 // done returns the steps that were stored.
-func (m *making) done(ctx context.Context) ([]replay.AttemptStep, error) {
+func (m *making) done(ctx context.Context) ([]engine.AttemptStep, error) {
 	stored, err := postgres.Many[struct{ Content string }](ctx, m.db, "list steps", pgx.NamedArgs{"id": m.r.ID, "number": m.a.Number})
 	if err != nil {
 		return nil, err
 	}
-	steps := make([]replay.AttemptStep, len(stored))
+	steps := make([]engine.AttemptStep, len(stored))
 	for i := range stored {
 		var one storedStep
 		if err := json.Unmarshal([]byte(stored[i].Content), &one); err != nil {
@@ -125,13 +126,13 @@ func (m *making) done(ctx context.Context) ([]replay.AttemptStep, error) {
 		}
 		steps[i] = one.AttemptStep
 		m.warn(one.Warnings)
-		m.answered = m.answered || steps[i].Source == replay.SourceReissued && steps[i].Response != nil
+		m.answered = m.answered || steps[i].Source == engine.SourceReissued && steps[i].Response != nil
 	}
 	return steps, nil
 }
 
 // store stores a step before the next one is made.
-func (m *making) store(ctx context.Context, step replay.AttemptStep) error {
+func (m *making) store(ctx context.Context, step engine.AttemptStep) error {
 	m.mu.Lock()
 	text, err := json.Marshal(&storedStep{step, m.warnings})
 	m.mu.Unlock()
@@ -146,23 +147,23 @@ func (m *making) store(ctx context.Context, step replay.AttemptStep) error {
 }
 
 // call calls a model within the cap of the replay.
-func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, error) {
+func (m *making) call(ctx context.Context, call engine.Call) (engine.Answer, error) {
 	if m.isStopped() {
-		return replay.Answer{}, errStopped
+		return engine.Answer{}, errStopped
 	}
 	if work.MustLeave(ctx) { // the steps so far are stored
-		return replay.Answer{}, work.ErrLeaves
+		return engine.Answer{}, work.ErrLeaves
 	}
 	request, err := call.Request.LLM()
 	if refused := problem.Of(err); refused != nil {
-		return replay.Answer{}, &replay.CallError{Type: codeParameter, Message: refused.Error()}
+		return engine.Answer{}, &engine.CallError{Type: codeParameter, Message: refused.Error()}
 	}
 	if err != nil {
-		return replay.Answer{}, fmt.Errorf("make a request: %w", err)
+		return engine.Answer{}, fmt.Errorf("make a request: %w", err)
 	}
 	connection, err := m.connect(ctx, request.Model)
 	if err != nil {
-		return replay.Answer{}, m.failed(ctx, err)
+		return engine.Answer{}, m.failed(ctx, err)
 	}
 	one := providers.Call{
 		Request: request, Feature: providers.FeatureReplay, User: m.r.CreatedByID, KeyName: m.r.AuthorKey, Evaluation: &m.r.ID, AllowUnpriced: m.r.AllowUnpriced,
@@ -191,15 +192,15 @@ func (m *making) call(ctx context.Context, call replay.Call) (replay.Answer, err
 		return counted, err //nolint:wrapcheck // below
 	})
 	if err != nil {
-		return replay.Answer{}, m.failed(ctx, err)
+		return engine.Answer{}, m.failed(ctx, err)
 	}
 	m.warn(answer.Warnings)
-	done := replay.Answer{Response: replay.ResponseOf(answer.Result), Duration: answer.Duration, TimeToFirstToken: answer.TimeToFirstToken, Attempts: made}
+	done := engine.Answer{Response: recorded.ResponseOf(answer.Result), Duration: answer.Duration, TimeToFirstToken: answer.TimeToFirstToken, Attempts: made}
 	if !unknown {
 		done.CostUSD = new(cost.Dollars())
 	}
 	if answer.FinishReason == finishFiltered {
-		return done, &replay.CallError{Type: "content_refused", Message: "A content filter of the provider ended the answer."}
+		return done, &engine.CallError{Type: "content_refused", Message: "A content filter of the provider ended the answer."}
 	}
 	m.answered = true
 	select {
@@ -247,7 +248,7 @@ func (m *making) failed(ctx context.Context, err error) error {
 		m.stopAll("", refused)
 		return errStopped
 	}
-	return &replay.CallError{Type: refused.Code, Message: refused.Error()}
+	return &engine.CallError{Type: refused.Code, Message: refused.Error()}
 }
 
 // connect opens the connection for a model.

@@ -15,12 +15,13 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 //go:embed batches.sql
@@ -82,12 +83,12 @@ const (
 
 // BatchConfig is what a batch edits, and how its runs are replayed. It is the same for ever.
 type BatchConfig struct {
-	Executor     replay.Executor              `json:"executor"`
+	Executor     engine.Executor              `json:"executor"`
 	ProviderID   *uuid.UUID                   `json:"provider_id"`
 	ProviderName string                       `json:"provider_name"`
-	Edits        replay.StoredEdits           `json:"edits"`
+	Edits        edit.Stored                  `json:"edits"`
 	Texts        []string                     `json:"texts"`
-	Tools        map[string]replay.ToolPolicy `json:"tools"`
+	Tools        map[string]engine.ToolPolicy `json:"tools"`
 	Outcome      json.RawMessage              `json:"outcome,omitempty"`
 	Panel        json.RawMessage              `json:"panel,omitempty"`
 	// RunFilter has the query parameters that chose the runs, empty for ids. Matched is how many runs it found.
@@ -290,7 +291,7 @@ func (s *Batches) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) 
 }
 
 // endMembers ends the replays of a batch that have not ended, with their attempts.
-func (s *Batches) endMembers(ctx context.Context, tx postgres.DB, id uuid.UUID, status Status, stop replay.StopReason) error {
+func (s *Batches) endMembers(ctx context.Context, tx postgres.DB, id uuid.UUID, status Status, stop engine.StopReason) error {
 	detail, remedy := NotMade(stop)
 	args := pgx.NamedArgs{"id": id, "status": status, "stop": stop, "detail": detail, "remedy": remedy, "now": s.now()}
 	for _, statement := range []string{"cancel attempts of batch", "remove steps of batch", "end replays of batch"} {
@@ -345,7 +346,7 @@ func (s *Batches) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 				return err
 			}
 			to, from := [2]int{controls, treatments}, [2]int{one.Controls, one.Treatments}
-			if config.Executor == replay.ExecutorCassette { // nothing varies
+			if config.Executor == engine.ExecutorCassette { // nothing varies
 				to = from
 			}
 			if err := s.replays.AddAttempts(ctx, tx.PGX(), r.ID, &config, from, to); err != nil {

@@ -12,11 +12,11 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
@@ -48,7 +48,7 @@ type batchTry struct {
 	// judged has what the verdicts followed from, of replays that this try made. The others are read for the result.
 	judged map[uuid.UUID]*verdict.Input
 	// stop is why no more attempts are made. failure is set if a person must correct something first.
-	stop    replay.StopReason
+	stop    engine.StopReason
 	failure *problem.Error
 }
 

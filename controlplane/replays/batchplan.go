@@ -18,13 +18,15 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/stats"
 	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 // WantedBatch is a batch to make, or to plan.
@@ -60,11 +62,11 @@ type BatchPlan struct {
 	// AttainableP is the smallest p that the chosen runs can reach after correction, and Detectable the difference of shares of attempts that
 	// end well which is found in 80% of cases whatever the shares are. Both are nil where nothing can be tested.
 	AttainableP, Detectable *float64
-	Warnings                []replay.Warning
+	Warnings                []engine.Warning
 }
 
 // Executor is who makes the calls, empty if no run can be replayed.
-func (p *BatchPlan) Executor() replay.Executor { return p.config.Executor }
+func (p *BatchPlan) Executor() engine.Executor { return p.config.Executor }
 
 // BatchRunPlan is a run of a plan.
 type BatchRunPlan struct {
@@ -130,7 +132,7 @@ func (s *Batches) Create(ctx context.Context, grant access.Grant, n *WantedBatch
 
 // plan chooses the runs, and plans the replay of each. Where it is only looked at, it may lack a connection.
 func (s *Batches) plan(ctx context.Context, grant access.Grant, n *WantedBatch, look bool) (*BatchPlan, error) {
-	p := &BatchPlan{Texts: make([]string, len(n.Replay.Edits)), Warnings: []replay.Warning{}}
+	p := &BatchPlan{Texts: make([]string, len(n.Replay.Edits)), Warnings: []engine.Warning{}}
 	for i := range n.Replay.Edits {
 		p.Texts[i] = Describe(&n.Replay.Edits[i])
 	}
@@ -140,7 +142,7 @@ func (s *Batches) plan(ctx context.Context, grant access.Grant, n *WantedBatch, 
 		return nil, err
 	}
 	p.config = BatchConfig{
-		Executor: n.Replay.Executor, Edits: replay.StoredEdits{List: n.Replay.Edits}, Texts: p.Texts, Tools: n.Replay.Tools, Outcome: n.Replay.Outcome, RunFilter: n.FilterText, Matched: p.Matched,
+		Executor: n.Replay.Executor, Edits: edit.Stored{List: n.Replay.Edits}, Texts: p.Texts, Tools: n.Replay.Tools, Outcome: n.Replay.Outcome, RunFilter: n.FilterText, Matched: p.Matched,
 		ProviderID: n.Replay.Provider,
 	}
 	planned, err := s.planMembers(ctx, in, n, p.runs, look)
@@ -165,12 +167,12 @@ func (s *Batches) plan(ctx context.Context, grant access.Grant, n *WantedBatch, 
 			p.config.Panel = one.config.Panel
 		}
 		for _, w := range one.warnings {
-			if !slices.ContainsFunc(p.Warnings, func(known replay.Warning) bool { return known.Code == w.Code }) {
+			if !slices.ContainsFunc(p.Warnings, func(known engine.Warning) bool { return known.Code == w.Code }) {
 				p.Warnings = append(p.Warnings, w)
 			}
 		}
 		total.add(one)
-		if one.Part == Chosen && one.config.Executor != replay.ExecutorCassette && one.design[0] > 0 {
+		if one.Part == Chosen && one.config.Executor != engine.ExecutorCassette && one.design[0] > 0 {
 			designs = append(designs, one.design)
 		}
 	}
@@ -193,7 +195,7 @@ type memberPlan struct {
 	// refused is why the run cannot be replayed. The members after it are empty then.
 	refused  error
 	config   Config
-	warnings []replay.Warning
+	warnings []engine.Warning
 	estimate Estimate
 	// each is how long a call takes, nil if it is unknown, and slots how many calls are made at once.
 	each   *time.Duration
@@ -352,11 +354,11 @@ func (e *batchEstimate) duration() *time.Duration {
 }
 
 // callDuration is how long the recorded model calls took on average, nil if none has a duration.
-func callDuration(r *replay.Recording) *time.Duration {
+func callDuration(r *recorded.Recording) *time.Duration {
 	var total time.Duration
 	calls := 0
 	for i := range r.Steps {
-		if step := &r.Steps[i]; step.Kind == replay.KindModel && step.Duration != nil {
+		if step := &r.Steps[i]; step.Kind == recorded.KindModel && step.Duration != nil {
 			total += *step.Duration
 			calls++
 		}

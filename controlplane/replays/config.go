@@ -12,26 +12,27 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 // Config is what is edited, and how a run is replayed. It is the same for ever.
 type Config struct {
-	Executor replay.Executor `json:"executor"`
+	Executor engine.Executor `json:"executor"`
 	// ProviderID is the connection that makes model calls, nil for the executor cassette.
 	ProviderID   *uuid.UUID `json:"provider_id"`
 	ProviderName string     `json:"provider_name"`
 	// Edits have the messages of prompts. Texts says in words what each changes.
-	Edits replay.StoredEdits `json:"edits"`
-	Texts []string           `json:"texts"`
+	Edits edit.Stored `json:"edits"`
+	Texts []string    `json:"texts"`
 	// EditHash and ForkSpanID are those of the checked edits.
 	EditHash   string `json:"edit_hash"`
 	ForkSpanID string `json:"fork_span_id"`
 	// Recording is a hash of what the run did when the replay was made.
 	Recording string                       `json:"recording"`
-	Tools     map[string]replay.ToolPolicy `json:"tools"`
+	Tools     map[string]engine.ToolPolicy `json:"tools"`
 	// Outcome is a grader of the last answer, nil for none.
 	Outcome json.RawMessage `json:"outcome,omitempty"`
 	// Panel has the judges of the last answer, nil for none. A [Judges] reads it.
@@ -45,12 +46,12 @@ var ErrEditRemoved = &problem.Error{Kind: problem.Conflict, Code: "edit_removed"
 
 // editsModel reports whether an edit sets the model, so that no treatment tells whether the model of the controls is still the same.
 func (c *Config) editsModel() bool {
-	return slices.ContainsFunc(c.Edits.List, func(e replay.Edit) bool { return e.Set.Model != nil })
+	return slices.ContainsFunc(c.Edits.List, func(e edit.Edit) bool { return e.Set.Model != nil })
 }
 
 // options are those of an attempt of a role.
-func (c *Config) options() replay.Options {
-	return replay.Options{Executor: c.Executor, Tools: c.Tools, ForkSpanID: c.ForkSpanID}
+func (c *Config) options() engine.Options {
+	return engine.Options{Executor: c.Executor, Tools: c.Tools, ForkSpanID: c.ForkSpanID}
 }
 
 // Estimate is what a replay is expected to take.

@@ -11,10 +11,11 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
-	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
@@ -94,7 +95,7 @@ func NameOf(name string, texts []string) string {
 const maxQuoted = 60
 
 // stepsOf says in words which steps of a run an edit changes.
-func stepsOf(r *replay.Recording, targets []int) string {
+func stepsOf(r *recorded.Recording, targets []int) string {
 	if len(targets) == 1 {
 		return fmt.Sprintf("step %d, %s", targets[0]+1, r.Steps[targets[0]].Name)
 	}
@@ -102,17 +103,17 @@ func stepsOf(r *replay.Recording, targets []int) string {
 }
 
 // stepsOfAny says in words which steps an edit changes, whatever the run.
-func stepsOfAny(target *replay.Target) string {
+func stepsOfAny(target *edit.Target) string {
 	switch {
 	case target.SpanID != "":
 		return "step " + target.SpanID
-	case target.All, target.Kind == string(replay.KindModel) && target.Name == "":
+	case target.All, target.Kind == string(recorded.KindModel) && target.Name == "":
 		return "all model calls"
-	case target.Kind == string(replay.KindModel):
+	case target.Kind == string(recorded.KindModel):
 		return "model calls of " + target.Name
-	case target.Kind == string(replay.KindTool) && target.Name == "":
+	case target.Kind == string(recorded.KindTool) && target.Name == "":
 		return "all tool calls"
-	case target.Kind == string(replay.KindTool):
+	case target.Kind == string(recorded.KindTool):
 		return "calls of the tool " + target.Name
 	case target.Name == "":
 		return "all steps of the kind " + target.Kind
@@ -121,11 +122,11 @@ func stepsOfAny(target *replay.Target) string {
 }
 
 // Describe says in words what an edit changes, whatever the run.
-func Describe(edit *replay.Edit) string { return describe(edit, stepsOfAny(&edit.Target)) }
+func Describe(change *edit.Edit) string { return describe(change, stepsOfAny(&change.Target)) }
 
 // describe says in words what an edit changes in some steps.
-func describe(edit *replay.Edit, of string) string {
-	set := &edit.Set
+func describe(change *edit.Edit, of string) string {
+	set := &change.Set
 	switch {
 	case set.Model != nil:
 		return fmt.Sprintf("Model %s in %s", *set.Model, of)

@@ -5,13 +5,13 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 )
 
 // TestStepsOfAny names steps in words that hold for all runs.
 func TestStepsOfAny(t *testing.T) {
 	t.Parallel()
-	for want, target := range map[string]replay.Target{
+	for want, target := range map[string]edit.Target{
 		"all model calls":              {All: true},
 		"model calls of orders":        {Kind: "model", Name: "orders"},
 		"all tool calls":               {Kind: "tool"},

@@ -12,7 +12,8 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 )
 
 // Did is what a run or an attempt did, without its texts.
@@ -47,7 +48,7 @@ type noting struct {
 }
 
 // add adds a call of a model or a tool, and returns a hash of what was decided. Ids of calls differ each time and do not count.
-func (n *noting) add(response *replay.Response, tool *replay.ToolCall, status string, costUSD *float64) (signature string) {
+func (n *noting) add(response *recorded.Response, tool *recorded.ToolCall, status string, costUSD *float64) (signature string) {
 	if tool != nil {
 		call := sumOf("tool", tool.Name, canonical(tool.Arguments), status)
 		n.did.Calls = append(n.did.Calls, DidCall{Tool: sumOf(tool.Name), Call: call})
@@ -82,15 +83,15 @@ func (n *noting) add(response *replay.Response, tool *replay.ToolCall, status st
 }
 
 // addStep adds a step of an attempt. What a copied one did is in the recording.
-func (n *noting) addStep(r *replay.Recording, step *replay.AttemptStep) (signature string) {
-	if step.Source != replay.SourceCopied || step.Recorded < 0 {
+func (n *noting) addStep(r *recorded.Recording, step *engine.AttemptStep) (signature string) {
+	if step.Source != engine.SourceCopied || step.Recorded < 0 {
 		return n.add(step.Response, step.Tool, step.Status, step.CostUSD)
 	}
-	recorded := &r.Steps[step.Recorded]
-	if recorded.Model == nil {
-		return n.add(nil, recorded.Tool, step.Status, nil)
+	was := &r.Steps[step.Recorded]
+	if was.Model == nil {
+		return n.add(nil, was.Tool, step.Status, nil)
 	}
-	return n.add(recorded.Model.Response, nil, step.Status, recorded.Model.CostUSD)
+	return n.add(was.Model.Response, nil, step.Status, was.Model.CostUSD)
 }
 
 // end returns what was done.
@@ -238,7 +239,7 @@ func (d *Did) callsDistance(o *Did) float64 {
 }
 
 // hashOf is a hash of the steps of a recording: what they asked and what came of it.
-func hashOf(r *replay.Recording) string {
+func hashOf(r *recorded.Recording) string {
 	did, _ := doneBy(r, nil, nil)
 	parts := []string{did.Bytes, string(r.Replayability.Level)}
 	for i := range r.Steps {
@@ -250,9 +251,9 @@ func hashOf(r *replay.Recording) string {
 
 // inOrder returns the places of the calls of an attempt in the order in which the recorded run has them: those of one parent as they were
 // made, and those of parallel branches, which take other times at each attempt, as in the recording.
-func inOrder(steps []replay.AttemptStep) (order []int) {
+func inOrder(steps []engine.AttemptStep) (order []int) {
 	for i := range steps {
-		if steps[i].Kind != replay.KindFrame && steps[i].Source != replay.SourceNotReached {
+		if steps[i].Kind != recorded.KindFrame && steps[i].Source != engine.SourceNotReached {
 			order = append(order, i)
 		}
 	}
@@ -270,7 +271,7 @@ func inOrder(steps []replay.AttemptStep) (order []int) {
 }
 
 // doneBy is what the recorded run did, and a signature for each of its steps.
-func doneBy(r *replay.Recording, outcome *float64, answer *string) (Did, []string) {
+func doneBy(r *recorded.Recording, outcome *float64, answer *string) (Did, []string) {
 	var n noting
 	signatures := make([]string, len(r.Steps))
 	for i := range r.Steps {
@@ -288,7 +289,7 @@ func doneBy(r *replay.Recording, outcome *float64, answer *string) (Did, []strin
 }
 
 // answerIn returns the text of the last answer that a recording has, nil if there is none.
-func answerIn(r *replay.Recording) *string {
+func answerIn(r *recorded.Recording) *string {
 	last := -1
 	for i := range r.Steps {
 		step := &r.Steps[i]

@@ -7,7 +7,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -20,10 +20,10 @@ func TestHashOfARecording(t *testing.T) {
 			assert.NoError(t, err)
 			return []json.RawMessage{message}
 		}
-		span := replay.Span{InputMessages: text("user", question), OutputMessages: text("assistant", answer)}
+		span := recorded.Span{InputMessages: text("user", question), OutputMessages: text("assistant", answer)}
 		span.SpanID, span.Kind, span.Name, span.RequestModel = 1, runmodel.KindLLM, "chat", "gpt-4o"
 		span.StartTime = time.Unix(1_700_000_000, 0)
-		return hashOf(replay.Read([]replay.Span{span}))
+		return hashOf(recorded.Read([]recorded.Span{span}))
 	}
 	recorded := hash("Where is my order?", "On its way.")
 	assert.Equal(t, recorded, hash("Where is my order?", "On its way."))

@@ -17,12 +17,14 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
@@ -55,7 +57,7 @@ type try struct {
 	// source is the recorded run. It is read if it is nil.
 	source *source
 	// edits and null are those of treatments and controls.
-	edits, null *replay.Checked
+	edits, null *edit.Checked
 	// cone are the steps that the edits can have changed.
 	cone    []bool
 	outcome *grader.Grader // nil for none
@@ -65,12 +67,12 @@ type try struct {
 	judged *verdict.Input
 
 	// first is the first answer of a model.
-	first chan *replay.Response
+	first chan *recorded.Response
 
 	mu          sync.Mutex
 	connections map[string]*providers.Connection
 	// stop is why no more calls are made. failure is set if a person must fix something first.
-	stop    replay.StopReason
+	stop    engine.StopReason
 	failure *problem.Error
 	stopped chan struct{} // closed then
 }
@@ -92,7 +94,7 @@ func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
 // newTry begins a try with the budget of a batch, nil for one of its own.
 func (s *Service) newTry(budget *providers.Budget) *try {
 	return &try{
-		Service: s, id: uuid.New(), budget: budget, connections: map[string]*providers.Connection{}, stopped: make(chan struct{}), first: make(chan *replay.Response, 1),
+		Service: s, id: uuid.New(), budget: budget, connections: map[string]*providers.Connection{}, stopped: make(chan struct{}), first: make(chan *recorded.Response, 1),
 	}
 }
 
@@ -151,10 +153,10 @@ func (t *try) prepare(ctx context.Context) error {
 		return err
 	}
 	recording := t.source.recording
-	if t.edits, err = replay.Check(recording, t.config.Edits.List, "edits"); err != nil {
+	if t.edits, err = edit.Check(recording, t.config.Edits.List, "edits"); err != nil {
 		return err //nolint:wrapcheck // it names the edit
 	}
-	if t.null, err = replay.Check(recording, nil, "edits"); err != nil {
+	if t.null, err = edit.Check(recording, nil, "edits"); err != nil {
 		return err //nolint:wrapcheck // it names the edit
 	}
 	t.cone = recording.Cone(t.changed())
@@ -291,7 +293,7 @@ func answeredEarlier(list []Attempt) (earlier *Result, err error) {
 // differs reports whether the first answer is not known to be of a model and version that answered earlier, or comes from a cache that had
 // nothing then. It waits for the answer, or for the end of the attempt.
 func (t *try) differs(earlier *Result, ended <-chan struct{}) bool {
-	var first *replay.Response
+	var first *recorded.Response
 	select {
 	case first = <-t.first:
 	case <-ended:
@@ -306,7 +308,7 @@ func (t *try) differs(earlier *Result, ended <-chan struct{}) bool {
 }
 
 // stopAll ends the making of attempts. The first reason counts.
-func (t *try) stopAll(stop replay.StopReason, failure *problem.Error) {
+func (t *try) stopAll(stop engine.StopReason, failure *problem.Error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.stop == "" && t.failure == nil {
@@ -325,7 +327,7 @@ func (t *try) isStopped() bool {
 }
 
 // end ends the replay.
-func (t *try) end(ctx context.Context, status Status, stop replay.StopReason, failure *problem.Error, verdict any) error {
+func (t *try) end(ctx context.Context, status Status, stop engine.StopReason, failure *problem.Error, verdict any) error {
 	args := pgx.NamedArgs{"id": t.r.ID, "try": t.id, "status": status, "stop": nil, "code": nil, "detail": nil, "cost": nil, "verdict": nil, "now": t.now()}
 	if stop == StopMaxCost || stop == StopBudget {
 		args["stop"] = stop

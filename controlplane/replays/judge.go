@@ -9,8 +9,10 @@ import (
 	"strings"
 	"unique"
 
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
+	"github.com/looptrace/looptrace/controlplane/replays/timing"
 	"github.com/looptrace/looptrace/controlplane/replays/verdict"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 // judge says whether the edit had an effect, by what the attempts did.
@@ -38,9 +40,9 @@ func (t *try) evidence(ctx context.Context) (in verdict.Input, err error) {
 	}
 	answer := answerIn(recording)
 	outcome := t.graded(ctx, answer)
-	recorded, signatures := doneBy(recording, outcome, answer)
-	in.Recorded = runOf(&recorded, outcome)
-	all := []*Did{&recorded}
+	was, signatures := doneBy(recording, outcome, answer)
+	in.Recorded = runOf(&was, outcome)
+	all := []*Did{&was}
 	in.Steps = t.steps(signatures, len(stored))
 	index := map[string]int{}
 	for i := range in.Steps {
@@ -63,13 +65,13 @@ func (t *try) evidence(ctx context.Context) (in verdict.Input, err error) {
 		details.intern()
 		attempt := attemptOf(a, result, &details.Did)
 		in.Attempts, all = append(in.Attempts, attempt), append(all, &details.Did)
-		if a.Role == Treatment && in.Failure == nil && t.config.Executor == replay.ExecutorCassette {
+		if a.Role == Treatment && in.Failure == nil && t.config.Executor == engine.ExecutorCassette {
 			in.Failure = t.failureIn(a, details.Steps)
 		}
 		addSignatures(in.Steps, index, i+1, details.Steps, attempt.Unfinished == "")
 		if a.Role == Control {
 			in.Changes = addChanges(in.Changes, recording, result)
-		} else if attempt.Unfinished == "" && attempt.EnteredCone && details.Did.Bytes != recorded.Bytes {
+		} else if attempt.Unfinished == "" && attempt.EnteredCone && details.Did.Bytes != was.Bytes {
 			in.DiffEmpty = false
 		}
 	}
@@ -81,13 +83,13 @@ func (t *try) evidence(ctx context.Context) (in verdict.Input, err error) {
 		return in, err
 	}
 	if t.edits.Structural && len(t.edits.Edits) > 0 {
-		structure := replay.StructureOf(recording, t.edits)
+		structure := timing.Of(recording, t.edits)
 		// Where the recorded times are unknown, nothing is proven.
 		sameTime := structure.Duration != nil && recording.Duration != nil && *structure.Duration == *recording.Duration
 		in.Proven = structure.NoEffect && sameTime
 		in.DiffEmpty = in.DiffEmpty && sameTime
 	}
-	if len(t.edits.Edits) == 0 && t.config.Executor == replay.ExecutorCassette && !slices.Contains(t.cone, true) {
+	if len(t.edits.Edits) == 0 && t.config.Executor == engine.ExecutorCassette && !slices.Contains(t.cone, true) {
 		in.Proven = in.DiffEmpty // there is nothing to change, and nothing to make anew
 	}
 	return in, nil
@@ -101,7 +103,7 @@ func runOf(d *Did, outcome *float64) verdict.Run {
 // unfinished says in a word or two why an attempt has no end, "" if it has.
 func (a *Attempt) unfinished() string {
 	switch {
-	case a.StopReason != nil && *a.StopReason != replay.StopCompleted:
+	case a.StopReason != nil && *a.StopReason != engine.StopCompleted:
 		return strings.ReplaceAll(string(*a.StopReason), "_", " ")
 	case a.Result == nil:
 		return string(a.Status)
@@ -116,19 +118,19 @@ func (t *try) failureIn(a *Attempt, steps []StepSource) *verdict.Failure {
 	}
 	made := map[string]bool{}
 	for i := range steps {
-		made[steps[i].Recorded] = steps[i].Source == replay.SourceEdited
+		made[steps[i].Recorded] = steps[i].Source == engine.SourceEdited
 	}
-	times := replay.StructureOf(t.source.recording, t.edits).Steps
+	times := timing.Of(t.source.recording, t.edits).Steps
 	for i := range times {
 		step := &t.source.recording.Steps[i]
-		if times[i].Effect != replay.EffectTimedOut || step.Kind == replay.KindFrame || !made[step.SpanID] {
+		if times[i].Effect != timing.TimedOut || step.Kind == recorded.KindFrame || !made[step.SpanID] {
 			continue
 		}
 		failure := &verdict.Failure{Scope: "the tool call", Text: fmt.Sprintf("Step %d, %q, times out.", i+1, step.Name), Remedy: *a.Remedy}
 		switch {
-		case step.Kind == replay.KindModel:
+		case step.Kind == recorded.KindModel:
 			failure.Scope = "the model call"
-		case *a.StopReason == replay.StopMiss: // the model is told of the failure, which the recorded request does not say
+		case *a.StopReason == engine.StopMiss: // the model is told of the failure, which the recorded request does not say
 			failure.Scope = "the tool call and the next request"
 		}
 		return failure
@@ -163,7 +165,7 @@ func (t *try) integrity(attempts []Attempt, known bool) (reasons []verdict.Reaso
 			return nil, err
 		}
 		why := *first.Detail
-		if *first.StopReason == replay.StopModelError && result.Spent.Calls > 0 { // what a provider says stays with the attempt
+		if *first.StopReason == engine.StopModelError && result.Spent.Calls > 0 { // what a provider says stays with the attempt
 			why = "A call of the model failed."
 		}
 		reasons = append(reasons, verdict.Reason{Code: "all_stopped", Text: "No attempt with the edits came to its end. " + why + " " + *first.Remedy})
@@ -188,12 +190,12 @@ func attemptOf(a *Attempt, r *Result, did *Did) verdict.Attempt {
 
 func exposureOf(counts map[string]int) verdict.Exposure {
 	return verdict.Exposure{
-		Stale: counts[string(replay.SourceStale)], Nearest: counts[string(replay.SourceNearest)], Reissued: counts[string(replay.SourceReissued)],
+		Stale: counts[string(engine.SourceStale)], Nearest: counts[string(engine.SourceNearest)], Reissued: counts[string(engine.SourceReissued)],
 	}
 }
 
 // addChanges adds what differs between the models that answered then and now.
-func addChanges(changes []verdict.Change, recording *replay.Recording, result *Result) []verdict.Change {
+func addChanges(changes []verdict.Change, recording *recorded.Recording, result *Result) []verdict.Change {
 	var models, fingerprints []string
 	for i := range recording.Steps {
 		if call := recording.Steps[i].Model; call != nil && call.Response != nil {
@@ -247,7 +249,7 @@ func (t *try) steps(signatures []string, attempts int) []verdict.Step {
 	var list []verdict.Step
 	for i := range t.source.recording.Steps {
 		step := &t.source.recording.Steps[i]
-		if t.cone[i] && step.Kind != replay.KindFrame {
+		if t.cone[i] && step.Kind != recorded.KindFrame {
 			all := make([]string, attempts+1)
 			all[0] = signatures[i]
 			list = append(list, verdict.Step{ID: step.SpanID, Name: fmt.Sprintf("step %d, %s", i+1, step.Name), Signatures: all})

@@ -10,8 +10,8 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/replays/verdict"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 // InBatch is what a replay has of its batch.
@@ -55,7 +55,7 @@ func (m *Member) Make(ctx context.Context, id uuid.UUID) error { return m.try.do
 func (m *Member) Evidence() *verdict.Input { return m.try.judged }
 
 // Stop is why no more attempts are made, empty if all were. The error is set if a person must correct something first.
-func (m *Member) Stop() (replay.StopReason, *problem.Error) { return m.try.stop, m.try.failure }
+func (m *Member) Stop() (engine.StopReason, *problem.Error) { return m.try.stop, m.try.failure }
 
 // Evidence returns what the attempts of a replay did, nil if the recorded run is no longer what it was.
 func (s *Service) Evidence(ctx context.Context, in access.Projects, id uuid.UUID) (*verdict.Input, error) {

@@ -12,10 +12,11 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
@@ -86,7 +87,7 @@ func (s *Service) priceJudges(ctx context.Context, grant access.Grant, p *Plan) 
 
 // judged returns the outcome of an attempt: what the grader or the panel says of its answer, nil if that is unknown. What judges say is paid
 // within the cap of the replay.
-func (m *making) judged(ctx context.Context, made *replay.Attempt) (*float64, error) {
+func (m *making) judged(ctx context.Context, made *engine.Attempt) (*float64, error) {
 	if m.panel == nil || made.Answer == nil {
 		return m.graded(ctx, made.Answer), nil
 	}
@@ -166,7 +167,7 @@ func (m *making) vote(ctx context.Context, j *Judging) (*Judged, error) {
 }
 
 // toolCalls are those of an attempt.
-func (m *making) toolCalls(made *replay.Attempt) []grader.ToolCall {
+func (m *making) toolCalls(made *engine.Attempt) []grader.ToolCall {
 	calls := []grader.ToolCall{}
 	for i := range made.Steps {
 		step := &made.Steps[i]
@@ -174,7 +175,7 @@ func (m *making) toolCalls(made *replay.Attempt) []grader.ToolCall {
 		if call == nil && step.Recorded >= 0 {
 			call = m.source.recording.Steps[step.Recorded].Tool
 		}
-		if step.Kind != replay.KindTool || step.Source == replay.SourceNotReached || call == nil {
+		if step.Kind != recorded.KindTool || step.Source == engine.SourceNotReached || call == nil {
 			continue
 		}
 		one := grader.ToolCall{ID: call.CallID, Name: call.Name, Arguments: jsonOf(&call.Arguments), Result: jsonOf(call.Result)}

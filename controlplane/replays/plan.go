@@ -15,10 +15,13 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/grader"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
+	"github.com/looptrace/looptrace/controlplane/replays/timing"
 	"github.com/looptrace/looptrace/controlplane/stats"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 // Wanted is a replay to make, or to plan.
@@ -26,13 +29,13 @@ type Wanted struct {
 	Run  uuid.UUID
 	Name string
 	// Edits have the messages of prompts.
-	Edits []replay.Edit
+	Edits []edit.Edit
 	// Executor is empty for the one that the edits need.
-	Executor replay.Executor
+	Executor engine.Executor
 	// Provider may be nil for the executor cassette, and where the project has one connection only.
 	Provider             *uuid.UUID
 	Controls, Treatments int
-	Tools                map[string]replay.ToolPolicy
+	Tools                map[string]engine.ToolPolicy
 	// Outcome is a grader, and Panel judges. At most one of them is set.
 	Outcome, Panel json.RawMessage
 	MaxCost        *providers.Money
@@ -49,19 +52,19 @@ type Plan struct {
 	// Slots is how many calls its connection makes at once.
 	Slots int
 	// Recording is the run.
-	Recording *replay.Recording
+	Recording *recorded.Recording
 	Run       uuid.UUID
 	RunName   string
-	Executor  replay.Executor
+	Executor  engine.Executor
 	// Steps are those of an attempt with the edits.
-	Steps *replay.Plan
+	Steps *engine.Plan
 	// Structure is what the recorded durations decide, nil unless they decide everything.
-	Structure *replay.Structure
+	Structure *timing.Effects
 	Texts     []string
 	Estimate  Estimate
 	// Controls and Treatments are how many attempts it has.
 	Controls, Treatments int
-	Warnings             []replay.Warning
+	Warnings             []engine.Warning
 }
 
 // Plan says what a replay would do. It calls no model and stores nothing. Where it is only looked at, it may lack a connection.
@@ -71,11 +74,11 @@ func (s *Service) Plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 		return nil, err
 	}
 	recording := from.recording
-	checked, err := replay.Check(recording, n.Edits, "body.edits")
+	checked, err := edit.Check(recording, n.Edits, "body.edits")
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it is for the client
 	}
-	if err := replay.CheckTools(n.Tools, "body.tools"); err != nil {
+	if err := engine.CheckTools(n.Tools, "body.tools"); err != nil {
 		return nil, err //nolint:wrapcheck // it is for the client
 	}
 	if len(n.Outcome) > 0 {
@@ -87,7 +90,7 @@ func (s *Service) Plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 		return nil, problem.InvalidField("body", "must have at most one of outcome and panel")
 	}
 	p := &Plan{
-		source: from, Recording: recording, Run: n.Run, RunName: from.run.Name, Executor: n.Executor, Controls: n.Controls, Treatments: n.Treatments, Texts: []string{}, Warnings: []replay.Warning{},
+		source: from, Recording: recording, Run: n.Run, RunName: from.run.Name, Executor: n.Executor, Controls: n.Controls, Treatments: n.Treatments, Texts: []string{}, Warnings: []engine.Warning{},
 	}
 	if len(n.Panel) > 0 {
 		if p.panel, err = s.judges.Panel(n.Panel); err != nil {
@@ -95,9 +98,9 @@ func (s *Service) Plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 		}
 	}
 	if p.Executor == "" {
-		p.Executor = replay.ExecutorServer
+		p.Executor = engine.ExecutorServer
 		if checked.Structural && len(checked.Edits) > 0 {
-			p.Executor = replay.ExecutorCassette
+			p.Executor = engine.ExecutorCassette
 		}
 	}
 	if err := p.replayable(checked); err != nil {
@@ -107,17 +110,17 @@ func (s *Service) Plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 		p.Texts = append(p.Texts, describe(&checked.Edits[i], stepsOf(recording, checked.Targets[i])))
 	}
 	p.Config = Config{
-		Executor: p.Executor, Edits: replay.StoredEdits{List: checked.Edits}, Texts: p.Texts, EditHash: checked.Hash, ForkSpanID: p.fork(checked), Recording: hashOf(recording), Tools: n.Tools, Outcome: n.Outcome,
+		Executor: p.Executor, Edits: edit.Stored{List: checked.Edits}, Texts: p.Texts, EditHash: checked.Hash, ForkSpanID: p.fork(checked), Recording: hashOf(recording), Tools: n.Tools, Outcome: n.Outcome,
 	}
-	if p.Executor == replay.ExecutorCassette { // nothing varies: one attempt of each is all there is to know
+	if p.Executor == engine.ExecutorCassette { // nothing varies: one attempt of each is all there is to know
 		p.Controls, p.Treatments = min(p.Controls, 1), 1
 	}
-	if p.Steps, err = replay.MakePlan(recording, checked, p.Config.options()); err != nil { //nolint:contextcheck // it waits for nothing
+	if p.Steps, err = engine.MakePlan(recording, checked, p.Config.options()); err != nil { //nolint:contextcheck // it waits for nothing
 		return nil, fmt.Errorf("plan the replay of run %s: %w", n.Run, err)
 	}
 	p.Warnings = append(p.Warnings, p.Steps.Warnings...)
 	if checked.Structural && len(checked.Edits) > 0 {
-		structure := replay.StructureOf(recording, checked)
+		structure := timing.Of(recording, checked)
 		p.Structure = &structure
 	}
 	in := grant
@@ -130,13 +133,13 @@ func (s *Service) Plan(ctx context.Context, grant access.Grant, n *Wanted, look 
 }
 
 // replayable returns an error if the run lacks what the replay needs.
-func (p *Plan) replayable(checked *replay.Checked) error {
+func (p *Plan) replayable(checked *edit.Checked) error {
 	level := p.Recording.Replayability.Level
-	enough := level == replay.LevelFull || level == replay.LevelLLM
-	if p.Executor == replay.ExecutorCassette {
-		enough = level != replay.LevelNone
+	enough := level == recorded.LevelFull || level == recorded.LevelLLM
+	if p.Executor == engine.ExecutorCassette {
+		enough = level != recorded.LevelNone
 	}
-	if enough && (level != replay.LevelStructure || checked.Structural || len(checked.Edits) == 0) {
+	if enough && (level != recorded.LevelStructure || checked.Structural || len(checked.Edits) == 0) {
 		return nil
 	}
 	reasons := make([]string, 0, len(p.Recording.Replayability.Missing))
@@ -152,15 +155,15 @@ func (p *Plan) replayable(checked *replay.Checked) error {
 
 // fork returns the step from which an attempt is made anew. Without an edit it is the first model call. A recording without texts has nothing
 // to make anew: its times decide.
-func (p *Plan) fork(checked *replay.Checked) string {
-	if p.Recording.Replayability.Level == replay.LevelStructure {
+func (p *Plan) fork(checked *edit.Checked) string {
+	if p.Recording.Replayability.Level == recorded.LevelStructure {
 		return ""
 	}
 	if id := checked.ForkSpanID(p.Recording); id != "" {
 		return id
 	}
 	for i := range p.Recording.Steps {
-		if p.Recording.Steps[i].Kind == replay.KindModel {
+		if p.Recording.Steps[i].Kind == recorded.KindModel {
 			return p.Recording.Steps[i].SpanID
 		}
 	}
@@ -168,7 +171,7 @@ func (p *Plan) fork(checked *replay.Checked) string {
 }
 
 // warnConnection is about a plan for which no connection is chosen.
-var warnConnection = replay.Warning{
+var warnConnection = engine.Warning{
 	Code: "connection_missing", Detail: "No connection is chosen, so that the cost is unknown.", Remedy: "Choose one of the project, or add one in Settings → Providers.",
 }
 
@@ -176,7 +179,7 @@ var warnConnection = replay.Warning{
 func (s *Service) price(ctx context.Context, grant access.Grant, p *Plan, n *Wanted, look bool) error {
 	e := &p.Estimate
 	e.Unpriced, e.Low, e.High = []string{}, new(providers.Money(0)), new(providers.Money(0))
-	if p.Executor != replay.ExecutorCassette {
+	if p.Executor != engine.ExecutorCassette {
 		if err := s.priceCalls(ctx, grant, p, n, look); err != nil {
 			return err
 		}
@@ -249,7 +252,7 @@ func (s *Service) provider(ctx context.Context, grant access.Grant, named *uuid.
 }
 
 // costOf returns what the estimated calls of one attempt cost, nil if a model has no price.
-func (s *Service) costOf(ctx context.Context, grant access.Grant, p *Plan, estimate *replay.Estimate) (*providers.Money, error) {
+func (s *Service) costOf(ctx context.Context, grant access.Grant, p *Plan, estimate *engine.Estimate) (*providers.Money, error) {
 	total := new(providers.Money(0))
 	for _, model := range slices.Sorted(maps.Keys(estimate.ByModel)) {
 		connection, err := s.providers.Connect(ctx, grant.Projects, *p.Config.ProviderID, model)
@@ -285,7 +288,7 @@ func times(one *providers.Money, n providers.Money) *providers.Money {
 // controlKey is a hash of all that a control depends on, besides what models answer.
 func controlKey(run uuid.UUID, config *Config) (string, error) {
 	depends := map[string]any{
-		"run": run, "recording": config.Recording, "fork": config.ForkSpanID, "engine": replay.EngineVersion, "executor": config.Executor, "provider": config.ProviderID, "tools": config.Tools,
+		"run": run, "recording": config.Recording, "fork": config.ForkSpanID, "engine": engine.EngineVersion, "executor": config.Executor, "provider": config.ProviderID, "tools": config.Tools,
 		"outcome": config.Outcome,
 	}
 	if len(config.Panel) > 0 {
@@ -301,7 +304,7 @@ func controlKey(run uuid.UUID, config *Config) (string, error) {
 
 // AttainableP is the smallest p that the replay can reach after correction, nil where nothing is tested.
 func (p *Plan) AttainableP() *float64 {
-	if p.Executor == replay.ExecutorCassette {
+	if p.Executor == engine.ExecutorCassette {
 		return nil
 	}
 	attainable := stats.AttainableP(p.Controls, p.Treatments).Value
@@ -323,7 +326,7 @@ func (p *Plan) Decided() string {
 	if p.Structure == nil {
 		return ""
 	}
-	live := p.Steps.Counts[replay.FateLive] > 0
+	live := p.Steps.Counts[engine.FateLive] > 0
 	if p.Structure.NoEffect {
 		text := "Nothing changes but times: no call fails, and none goes on longer than it was recorded."
 		if live {
@@ -333,18 +336,18 @@ func (p *Plan) Decided() string {
 	}
 	name := func(i int) string { return fmt.Sprintf("Step %d, %q,", i+1, p.Recording.Steps[i].Name) }
 	stop := &p.Steps.Stop
-	if stop.Reason == replay.StopCensored {
+	if stop.Reason == engine.StopCensored {
 		return name(stop.Recorded) + " would go on longer than it was recorded. Its result is not in the recording."
 	}
-	timedOut := slices.IndexFunc(p.Steps.Steps, func(step replay.PlanStep) bool {
-		return step.Fate == replay.FateServed && p.Structure.Steps[step.Recorded].Effect == replay.EffectTimedOut
+	timedOut := slices.IndexFunc(p.Steps.Steps, func(step engine.PlanStep) bool {
+		return step.Fate == engine.FateServed && p.Structure.Steps[step.Recorded].Effect == timing.TimedOut
 	})
 	switch {
 	case timedOut < 0:
 		return stop.Detail
 	case live:
 		return name(timedOut) + " times out. Models are asked what follows."
-	case stop.Reason == replay.StopCompleted:
+	case stop.Reason == engine.StopCompleted:
 		return name(timedOut) + " times out. No recorded call comes after it that depends on it."
 	}
 	return name(timedOut) + " times out. What the agent does then is not in the recording."

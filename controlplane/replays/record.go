@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/looptrace/looptrace/controlplane/otlp"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/runs"
-	"github.com/looptrace/looptrace/internal/replay"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -33,17 +33,17 @@ const (
 )
 
 // record sends the attempt to ingest as a run. The same attempt always has the same ids, so that sending it twice makes one run.
-func (m *making) record(ctx context.Context, made *replay.Attempt, started time.Time) error {
+func (m *making) record(ctx context.Context, made *engine.Attempt, started time.Time) error {
 	var out bytes.Buffer
 	writer := otlp.NewWriter(&out)
 	recorded := make(map[string]*runs.Span, len(m.source.spans))
 	for i := range m.source.spans {
 		recorded[runmodel.FormatSpanID(m.source.spans[i].SpanID)] = &m.source.spans[i]
 	}
-	forms := replay.NewSpanWriter(m.source.recording)
+	forms := engine.NewSpanWriter(m.source.recording)
 	for i := range made.Steps {
 		step := &made.Steps[i]
-		if step.Source == replay.SourceNotReached || step.Unrecorded {
+		if step.Source == engine.SourceNotReached || step.Unrecorded {
 			continue
 		}
 		// One at a time: each request has all messages before it.
@@ -76,7 +76,7 @@ func (m *making) send(ctx context.Context, out *bytes.Buffer) error {
 }
 
 // spanID returns the id of the span of a step.
-func (m *making) spanID(step *replay.AttemptStep) string {
+func (m *making) spanID(step *engine.AttemptStep) string {
 	return runmodel.FormatSpanID(m.idOf(step.Recorded, step.Index))
 }
 
@@ -91,7 +91,7 @@ func (m *making) idOf(recorded, index int) uint64 {
 }
 
 // span returns the span of a step, that of the recorded one it stands for, which may be nil, with what differs.
-func (m *making) span(step *replay.AttemptStep, forms *replay.SpanWriter, recorded *runs.Span, started time.Time) (runs.Span, error) {
+func (m *making) span(step *engine.AttemptStep, forms *engine.SpanWriter, recorded *runs.Span, started time.Time) (runs.Span, error) {
 	form, err := forms.Form(*step)
 	if err != nil {
 		return runs.Span{}, err //nolint:wrapcheck // the caller names the step
@@ -109,7 +109,7 @@ func (m *making) span(step *replay.AttemptStep, forms *replay.SpanWriter, record
 }
 
 // set makes a span of a step. What it copied of the recorded one stays, but for what may differ.
-func (m *making) set(span *runs.Span, step *replay.AttemptStep, form *replay.SpanForm, started time.Time) {
+func (m *making) set(span *runs.Span, step *engine.AttemptStep, form *engine.SpanForm, started time.Time) {
 	s := &span.Span
 	s.RunID, s.ProjectID, s.SpanID, s.ParentSpanID, s.IsRun = m.a.RunID, m.r.ProjectID, m.idOf(step.Recorded, step.Index), 0, false
 	if step.Parent >= 0 {
@@ -135,7 +135,7 @@ func (m *making) set(span *runs.Span, step *replay.AttemptStep, form *replay.Spa
 	if form.Recorded == nil {
 		s.Name, s.Kind, s.AgentName = step.Name, step.SpanKind, step.Agent
 	}
-	if step.Source == replay.SourceReissued {
+	if step.Source == engine.SourceReissued {
 		setCall(s, step)
 	}
 	if step.Tool != nil {
@@ -147,7 +147,7 @@ func (m *making) set(span *runs.Span, step *replay.AttemptStep, form *replay.Spa
 }
 
 // setCall sets what a call of a model that was made says of itself.
-func setCall(s *runmodel.Span, step *replay.AttemptStep) {
+func setCall(s *runmodel.Span, step *engine.AttemptStep) {
 	for _, key := range []string{"looptrace.provider.request", "looptrace.provider.response"} {
 		delete(s.Attributes, key)
 	}

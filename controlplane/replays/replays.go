@@ -1,5 +1,5 @@
 // Package replays replays recorded runs with edits, and says whether an edit had an effect. A job makes the attempts; what it stored is
-// never made again. The engine is internal/replay, the verdict controlplane/replays/verdict.
+// never made again. The engine is controlplane/replays/engine, the verdict controlplane/replays/verdict.
 package replays
 
 import (
@@ -19,12 +19,12 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/validate"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 //go:embed queries.sql
@@ -181,7 +181,7 @@ type Attempt struct {
 	RunID  uuid.UUID
 	Reused bool
 	// StopReason is nil before the end.
-	StopReason *replay.StopReason
+	StopReason *engine.StopReason
 	// Detail says what happened to an attempt that ended before its end, and Remedy what to do. Neither has a text of the run.
 	Detail *string
 	Remedy *string
@@ -287,7 +287,7 @@ func (s *Service) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) 
 }
 
 // cancelAttempts ends the attempts that have not ended. What they did so far is removed: it has texts of the run.
-func (s *Service) cancelAttempts(ctx context.Context, tx postgres.DB, id uuid.UUID, try *uuid.UUID, stop replay.StopReason) error {
+func (s *Service) cancelAttempts(ctx context.Context, tx postgres.DB, id uuid.UUID, try *uuid.UUID, stop engine.StopReason) error {
 	detail, remedy := NotMade(stop)
 	args := pgx.NamedArgs{"id": id, "try": try, "stop": stop, "detail": detail, "remedy": remedy, "now": s.now()}
 	if _, err := tx.Exec(ctx, "cancel attempts", args); err != nil {
@@ -304,7 +304,7 @@ type Extension struct {
 }
 
 // Counts returns how many attempts there shall be.
-func (e *Extension) Counts(controls, treatments int, executor replay.Executor) (int, int, error) {
+func (e *Extension) Counts(controls, treatments int, executor engine.Executor) (int, int, error) {
 	for _, n := range []struct {
 		name string
 		to   *int
@@ -314,7 +314,7 @@ func (e *Extension) Counts(controls, treatments int, executor replay.Executor) (
 		case n.to == nil:
 		case *n.to < *n.from:
 			return 0, 0, problem.InvalidField("body."+n.name, fmt.Sprintf("must be %d or more: attempts that were made stay", *n.from))
-		case *n.to > 1 && executor == replay.ExecutorCassette:
+		case *n.to > 1 && executor == engine.ExecutorCassette:
 			return 0, 0, problem.InvalidField("body."+n.name, "must be at most 1: nothing varies where no model is called")
 		default:
 			*n.from = *n.to

@@ -7,8 +7,9 @@ import (
 	"slices"
 
 	"github.com/looptrace/looptrace/controlplane/grader"
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/work"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 // Result is what an attempt was like, without texts of it.
@@ -16,7 +17,7 @@ type Result struct {
 	// Outcome is what the grader says: 1 for a good end and 0 for another, or a score; nil if it is unknown.
 	Outcome *float64 `json:"outcome"`
 	// Spent is what its calls of models took. Exposure counts model calls and tool calls by where they come from.
-	Spent    replay.Spent   `json:"spent"`
+	Spent    engine.Spent   `json:"spent"`
 	Exposure map[string]int `json:"exposure"`
 	Warnings []string       `json:"warnings"`
 	// DurationMS is that of the run, nil if it is unknown.
@@ -48,8 +49,8 @@ type StepSource struct {
 	// SpanID is that of the attempt's run, empty for a step that was not reached. Recorded is that of the recorded run, empty for a new step.
 	SpanID   string        `json:"span_id,omitempty"`
 	Recorded string        `json:"recorded,omitempty"`
-	Source   replay.Source `json:"source"`
-	Tier     replay.Tier   `json:"tier,omitempty"`
+	Source   engine.Source `json:"source"`
+	Tier     engine.Tier   `json:"tier,omitempty"`
 	InCone   bool          `json:"in_cone,omitempty"`
 	Outside  bool          `json:"outside,omitempty"`
 	// Did is a hash of what was decided, empty for a step that is no call.
@@ -69,9 +70,9 @@ func (a *Attempt) ReadResult() (*Result, error) {
 }
 
 // result describes an attempt that ended.
-func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *Details, error) {
+func (m *making) result(ctx context.Context, made *engine.Attempt) (*Result, *Details, error) {
 	r, d := &Result{Spent: made.Spent, Exposure: made.Exposure, Models: []string{}, Fingerprints: []string{}}, &Details{}
-	if made.Stop.Reason == replay.StopCompleted {
+	if made.Stop.Reason == engine.StopCompleted {
 		var err error
 		if r.Outcome, err = m.judged(ctx, made); err != nil {
 			return nil, nil, err
@@ -92,15 +93,15 @@ func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *De
 	for i := range made.Steps {
 		step := &made.Steps[i]
 		inCone := step.Recorded < 0 || m.cone[step.Recorded]
-		cut := made.Stop.Reason != replay.StopCompleted && step.Source == replay.SourceNotReached
+		cut := made.Stop.Reason != engine.StopCompleted && step.Source == engine.SourceNotReached
 		from := StepSource{Recorded: step.SpanID, Source: step.Source, Tier: step.Tier, InCone: inCone, Outside: step.Differs && !inCone && !cut}
-		if step.Source != replay.SourceNotReached && !step.Unrecorded {
+		if step.Source != engine.SourceNotReached && !step.Unrecorded {
 			from.SpanID = m.spanID(step)
 		}
 		if from.Outside {
 			r.OutsideDifferences++
 		}
-		call := step.Kind != replay.KindFrame && step.Source != replay.SourceNotReached
+		call := step.Kind != recorded.KindFrame && step.Source != engine.SourceNotReached
 		from.Did = did[i]
 		d.Steps = append(d.Steps, from)
 		if !call {
@@ -110,7 +111,7 @@ func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *De
 			r.EnteredCone = true
 			r.ConeCalls++
 		}
-		if step.Source == replay.SourceReissued {
+		if step.Source == engine.SourceReissued {
 			if inCone {
 				r.ConeLive++
 			}
@@ -124,7 +125,7 @@ func (m *making) result(ctx context.Context, made *replay.Attempt) (*Result, *De
 }
 
 // answered keeps which model answered, and what its provider's cache had.
-func (r *Result) answered(response *replay.Response) {
+func (r *Result) answered(response *recorded.Response) {
 	if response == nil {
 		return
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/problem"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 const (
@@ -23,7 +23,7 @@ const (
 type source struct {
 	run       runs.Run
 	spans     []runs.Span
-	recording *replay.Recording
+	recording *recorded.Recording
 	// size is about how many bytes of text it has.
 	size int
 }
@@ -34,23 +34,23 @@ func (s *Service) read(ctx context.Context, projects access.Projects, id uuid.UU
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it is for the client
 	}
-	recorded, err := s.runs.Recorded(ctx, projects.Only(run.ProjectID), id, maxSpans, maxBytes)
+	full, err := s.runs.Recorded(ctx, projects.Only(run.ProjectID), id, maxSpans, maxBytes)
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it is for the client
 	}
-	if recorded.TooLarge {
+	if full.TooLarge {
 		return nil, &problem.Error{
 			Kind: problem.TooLarge, Code: "run_too_large",
-			Detail: fmt.Sprintf("The run has %d spans; up to %d spans with %d MiB of text can be replayed.", recorded.SpanCount, maxSpans, maxBytes>>20),
+			Detail: fmt.Sprintf("The run has %d spans; up to %d spans with %d MiB of text can be replayed.", full.SpanCount, maxSpans, maxBytes>>20),
 		}
 	}
-	from := source{run: run, spans: recorded.Spans, size: recorded.Bytes}
-	from.recording = replay.Read(recorded.Replayed())
+	from := source{run: run, spans: full.Spans, size: full.Bytes}
+	from.recording = recorded.Read(full.Replayed())
 	return &from, nil
 }
 
 // Replayability says how far a run can be replayed.
-func (s *Service) Replayability(ctx context.Context, projects access.Projects, id uuid.UUID) (*replay.Recording, error) {
+func (s *Service) Replayability(ctx context.Context, projects access.Projects, id uuid.UUID) (*recorded.Recording, error) {
 	from, err := s.read(ctx, projects, id)
 	if err != nil {
 		return nil, err

@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/looptrace/looptrace/controlplane/access"
-	"github.com/looptrace/looptrace/internal/replay"
+	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -23,11 +23,11 @@ type Recorded struct {
 }
 
 // Replayed are the spans as replays read them.
-func (r *Recorded) Replayed() []replay.Span {
-	spans := make([]replay.Span, len(r.Spans))
+func (r *Recorded) Replayed() []recorded.Span {
+	spans := make([]recorded.Span, len(r.Spans))
 	for i := range r.Spans {
 		span := &r.Spans[i]
-		spans[i] = replay.Span{
+		spans[i] = recorded.Span{
 			Span: span.Span, SystemInstructions: span.SystemInstructions, InputMessages: span.InputMessages, OutputMessages: span.OutputMessages,
 			ToolDefinitions: span.ToolDefinitions, Truncated: span.Truncated,
 		}

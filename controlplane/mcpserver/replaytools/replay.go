@@ -13,10 +13,12 @@ import (
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recorded"
+	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/postgres"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 // Replays replays runs.
@@ -121,7 +123,7 @@ func (t *tools) addReplay(server *mcp.Server) error {
 		"run_id": tool.Pattern(tool.UUIDPattern), "project_id": tool.Pattern(tool.UUIDPattern), "provider_id": tool.Pattern(tool.UUIDPattern),
 		"edits": func(s *jsonschema.Schema) { s.MaxItems = new(maxEdits) },
 		"executor": func(s *jsonschema.Schema) {
-			s.Enum = []any{string(replay.ExecutorServer), string(replay.ExecutorCassette)}
+			s.Enum = []any{string(engine.ExecutorServer), string(engine.ExecutorCassette)}
 		},
 		"run_filter": func(s *jsonschema.Schema) { s.MaxLength = new(maxFilter) },
 		"run_ids":    func(s *jsonschema.Schema) { s.MaxItems = new(maxBatchRuns) },
@@ -214,8 +216,8 @@ func (out *editOutput) fit() ([]byte, error) {
 // wanted reads the arguments, but for the runs.
 func (in *editInput) wanted(controls, treatments int) (*replays.Wanted, error) {
 	n := &replays.Wanted{
-		Executor: replay.Executor(in.Executor), Controls: controls, Treatments: treatments, AllowUnpriced: in.Unpriced,
-		Tools: map[string]replay.ToolPolicy{}, Edits: make([]replay.Edit, len(in.Edits)),
+		Executor: engine.Executor(in.Executor), Controls: controls, Treatments: treatments, AllowUnpriced: in.Unpriced,
+		Tools: map[string]engine.ToolPolicy{}, Edits: make([]edit.Edit, len(in.Edits)),
 	}
 	if in.Controls != nil {
 		n.Controls = *in.Controls
@@ -237,19 +239,19 @@ func (in *editInput) wanted(controls, treatments int) (*replays.Wanted, error) {
 		n.Provider = &provider
 	}
 	for name, policy := range in.Tools {
-		var read replay.ToolPolicy
+		var read engine.ToolPolicy
 		if err := decodeStrictly(policy, &read); err != nil {
 			return nil, tool.Error(fmt.Sprintf(`tools.%s is not valid: %s. Example: {"side_effects":"read","on_miss":"fixed","result":"none"}.`, name, err))
 		}
 		n.Tools[name] = read
 	}
-	for i, edit := range in.Edits {
-		set, ok := edit["set"].(map[string]any)
+	for i, change := range in.Edits {
+		set, ok := change["set"].(map[string]any)
 		if ok && set["prompt"] != nil {
 			return nil, tool.Error(fmt.Sprintf("edits[%d]: set system_prompt or messages to the text of the prompt instead of prompt.", i))
 		}
-		if err := decodeStrictly(edit, &n.Edits[i]); err != nil {
-			return nil, tool.Error(fmt.Sprintf("edits[%d] is not valid: %s. Example: %s.", i, err, editExample(edit)))
+		if err := decodeStrictly(change, &n.Edits[i]); err != nil {
+			return nil, tool.Error(fmt.Sprintf("edits[%d] is not valid: %s. Example: %s.", i, err, editExample(change)))
 		}
 	}
 	return n, nil
@@ -272,7 +274,7 @@ func (t *tools) addPlan(out *editOutput, p *replays.Plan) {
 	}
 	for i := range p.Steps.Steps {
 		step := &p.Steps.Steps[i]
-		if step.Fate == replay.FateCopied && len(step.Edits) == 0 || step.Kind == replay.KindFrame {
+		if step.Fate == engine.FateCopied && len(step.Edits) == 0 || step.Kind == recorded.KindFrame {
 			continue
 		}
 		out.Steps = append(out.Steps, plannedStep{

@@ -15,8 +15,8 @@ import (
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/internal/postgres"
-	"github.com/looptrace/looptrace/internal/replay"
 )
 
 type diffInput struct {
@@ -232,7 +232,7 @@ func (t *tools) diffOf(r *replays.Replay, attempts []replays.Attempt) (*diffOutp
 // shownAttemptOf returns what is shown of an attempt, and the known cost of its calls.
 func (t *tools) shownAttemptOf(a *replays.Attempt) (shown shownAttempt, cost float64, err error) {
 	shown = shownAttempt{Number: a.Number, Role: string(a.Role), Status: string(a.Status)}
-	if a.StopReason != nil && *a.StopReason != replay.StopCompleted {
+	if a.StopReason != nil && *a.StopReason != engine.StopCompleted {
 		shown.Stop = string(*a.StopReason)
 	}
 	if a.Detail != nil {

@@ -1,0 +1,2 @@
+// Package recordedtest makes the spans of runs for tests.
+package recordedtest
