@@ -69,7 +69,8 @@ func (s *Batches) run(ctx context.Context, args batchArgs, last bool) error {
 
 // do makes the replays that are missing, and says what they show.
 func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
-	owner, err := postgres.Many[struct{ ProjectID uuid.UUID }](ctx, t.db, "get batch of job", pgx.NamedArgs{"id": id, "try": t.id})
+	type project struct{ ProjectID uuid.UUID }
+	owner, err := postgres.Many[project](ctx, t.db, "get batch of job", pgx.NamedArgs{"id": id, "try": t.id})
 	if err != nil {
 		return err
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	recording "github.com/looptrace/looptrace/controlplane/recorded"
+	replayable "github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
@@ -51,7 +51,7 @@ func TestRealReplayability(t *testing.T) {
 		received := receiveFile(t, source, filepath.Join(kind, name))
 		name = filepath.Join(filepath.Base(source), kind, name)
 		for id, run := range received.runs {
-			recording := recording.Read(replaySpans(run.spans, received.read))
+			recording := replayable.Read(replaySpans(run.spans, received.read))
 			got := levels{run.totals.Replayability, string(recording.Replayability.Level)}
 			counts[got]++
 			want := got.engine
@@ -67,7 +67,7 @@ func TestRealReplayability(t *testing.T) {
 				t.Errorf("%s %s: %s by totals, %s by the engine: %v", name, id, got.totals, got.engine, missing)
 			}
 			if spans := withoutAMessage(run.spans); spans != nil && onlyTextsTell[name] == "" {
-				got := levels{runmodel.Totals(spans).Replayability, string(recording.Read(replaySpans(spans, received.read)).Replayability.Level)}
+				got := levels{runmodel.Totals(spans).Replayability, string(replayable.Read(replaySpans(spans, received.read)).Replayability.Level)}
 				changed[got]++
 				assert.LessOrEqual(t, slices.Index(runmodel.Replayabilities, got.totals), slices.Index(runmodel.Replayabilities, got.engine), "%s %s, without a message: %v", name, id, got)
 			}
@@ -96,7 +96,7 @@ func withoutAMessage(spans []runmodel.Span) []runmodel.Span {
 }
 
 // replaySpans returns the spans as the engine takes them.
-func replaySpans(recorded []runmodel.Span, read contents) []recording.Span {
+func replaySpans(recorded []runmodel.Span, read contents) []replayable.Span {
 	texts := func(ids []uint64) []json.RawMessage {
 		var list []json.RawMessage
 		for _, id := range ids {
@@ -111,9 +111,9 @@ func replaySpans(recorded []runmodel.Span, read contents) []recording.Span {
 		}
 		return list
 	}
-	spans := make([]recording.Span, len(recorded))
+	spans := make([]replayable.Span, len(recorded))
 	for i, s := range recorded {
-		spans[i] = recording.Span{
+		spans[i] = replayable.Span{
 			Span: s, SystemInstructions: elements(s.InstructionsID), InputMessages: texts(s.InputMessageIDs), OutputMessages: texts(s.OutputMessageIDs),
 			ToolDefinitions: elements(s.ToolDefinitionsID),
 		}

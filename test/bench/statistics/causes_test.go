@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/looptrace/looptrace/controlplane/causes"
-	recording "github.com/looptrace/looptrace/controlplane/recorded"
+	replayable "github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/controlplane/stats"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
@@ -146,7 +146,7 @@ type agentRun struct {
 	recordsTimeout bool
 
 	start, now time.Time
-	spans      []recording.Span
+	spans      []replayable.Span
 	failing    uint64
 }
 
@@ -164,7 +164,7 @@ func (a *agentRun) choose(chance float64, first, second string) string {
 func (a *agentRun) record(i int) *causes.Recorded {
 	a.start = time.Date(2026, 11, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(i) * time.Minute)
 	a.now = a.start
-	a.spans = []recording.Span{{Span: runmodel.Span{SpanID: 1, StartTime: a.start, Name: "support", Kind: "agent", AgentName: "support", Status: "ok"}}}
+	a.spans = []replayable.Span{{Span: runmodel.Span{SpanID: 1, StartTime: a.start, Name: "support", Kind: "agent", AgentName: "support", Status: "ok"}}}
 	r := &causes.Recorded{ID: uuid.New(), Start: a.start}
 	// Where the cause is not the release, a new release came at about the same time.
 	newer := .2
@@ -280,7 +280,7 @@ func (a *agentRun) took(name, result string, fails bool, duration time.Duration)
 
 func (a *agentRun) step(kind, name string, duration time.Duration) int {
 	end := a.now.Add(duration)
-	a.spans = append(a.spans, recording.Span{Span: runmodel.Span{
+	a.spans = append(a.spans, replayable.Span{Span: runmodel.Span{
 		SpanID: uint64(len(a.spans) + 1), ParentSpanID: 1, StartTime: a.now, EndTime: end, Name: name, Kind: kind, Status: "ok",
 	}})
 	a.now = end.Add(time.Millisecond)
