@@ -11,7 +11,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/findings"
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/prompts"
-	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/batches"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/postgres"
 	"github.com/looptrace/looptrace/internal/problem"
@@ -19,7 +19,7 @@ import (
 
 // PeersOfFindings are the subjects that findings are tested by and promoted to.
 type PeersOfFindings struct {
-	Replays  *replays.Batches
+	Replays  *batches.Service
 	Registry *prompts.Service
 	Sets     *datasets.Service
 	Runs     *runs.Service

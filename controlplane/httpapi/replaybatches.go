@@ -8,6 +8,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/httpapi/contract"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/batches"
 	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/internal/problem"
 )
@@ -42,8 +43,8 @@ func (h replayHandlers) CreateReplayBatch(ctx context.Context, req contract.Crea
 }
 
 // wantedBatch reads a batch to make, with the messages of the prompts that it names.
-func (h replayHandlers) wantedBatch(ctx context.Context, body *contract.ReplayBatchCreate) (*replays.WantedBatch, error) {
-	n := &replays.WantedBatch{
+func (h replayHandlers) wantedBatch(ctx context.Context, body *contract.ReplayBatchCreate) (*batches.Wanted, error) {
+	n := &batches.Wanted{
 		Project: body.ProjectId, Name: valueOf(body.Name, ""), RunIDs: valueOf(body.RunIds, nil), MaxRuns: valueOf(body.MaxRuns, defaultBatchRuns), GoodRuns: valueOf(body.GoodRuns, 0),
 		Replay: replays.Wanted{
 			Executor: engine.Executor(valueOf(body.Executor, "")), Provider: body.ProviderId, Outcome: valueOf(body.Outcome, nil), MaxCost: moneyOf(body.MaxCostUsd),
@@ -73,7 +74,7 @@ func (h replayHandlers) wantedBatch(ctx context.Context, body *contract.ReplayBa
 	return n, err
 }
 
-func batchPlanOf(p *replays.BatchPlan) contract.ReplayBatchPlan {
+func batchPlanOf(p *batches.Plan) contract.ReplayBatchPlan {
 	answer := contract.ReplayBatchPlan{
 		MatchedRuns: int64(p.Matched), Runs: make([]contract.ReplayBatchRunPlan, len(p.Runs)), Edits: list(p.Texts), Calls: p.Estimate.Calls,
 		CostLowUsd: dollarsOf(p.Estimate.Low), CostHighUsd: dollarsOf(p.Estimate.High), UnpricedModels: list(p.Estimate.Unpriced), DurationMs: millisecondsOf(p.Duration),
@@ -169,7 +170,7 @@ func (h replayHandlers) ListReplayBatchRuns(ctx context.Context, req contract.Li
 		return nil, err
 	}
 	page := pageOf(req.Params.Limit, req.Params.Offset)
-	found, more, err := h.batches.RunsOf(ctx, &batch, replays.RunOutcome(valueOf(req.Params.Outcome, "")), page)
+	found, more, err := h.batches.RunsOf(ctx, &batch, batches.RunOutcome(valueOf(req.Params.Outcome, "")), page)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +195,7 @@ func (h replayHandlers) ListReplayBatchRuns(ctx context.Context, req contract.Li
 }
 
 // batch returns a batch.
-func (h replayHandlers) batch(ctx context.Context, b *replays.Batch) (contract.ReplayBatch, error) {
+func (h replayHandlers) batch(ctx context.Context, b *batches.Batch) (contract.ReplayBatch, error) {
 	answer := contract.ReplayBatch{
 		Id: b.ID, ProjectId: b.ProjectID, Name: b.Name, Status: contract.ReplayStatus(b.Status), StopReason: replayStopOf(b.StopReason), Error: replayFailureOf(b.ErrorCode, b.ErrorDetail),
 		ChosenRuns: int64(b.Chosen), GoodRuns: int64(b.Good), NotReplayableRuns: int64(b.NotReplayable), Controls: b.Controls, Treatments: b.Treatments,

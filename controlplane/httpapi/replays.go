@@ -13,6 +13,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/batches"
 	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/jsontext"
@@ -27,7 +28,7 @@ const (
 
 type replayHandlers struct {
 	replays *replays.Service
-	batches *replays.Batches
+	batches *batches.Service
 	prompts *prompts.Service
 	runs    *runs.Service
 	kept    verdictKeeper

@@ -35,6 +35,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/batches"
 	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
@@ -57,7 +58,7 @@ type Services struct {
 	Completions   *completions.Service
 	Evaluations   EvaluationServices
 	Replays       *replays.Service
-	ReplayBatches *replays.Batches
+	ReplayBatches *batches.Service
 	Diagnoses     *diagnoses.Service
 	Rules         *rules.Service
 	Recorder      *recording.Recorder

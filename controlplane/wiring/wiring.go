@@ -41,6 +41,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recording"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/batches"
 	"github.com/looptrace/looptrace/controlplane/rules"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/views"
@@ -109,7 +110,7 @@ func New(pool *pgxpool.Pool, conn driver.Conn, c Config, now func() time.Time, l
 	}
 	s.Experiments = experiments.New(pool, s.Work, s.Runs, s.Datasets, stored, s.Evaluations.Starter, now, log)
 	s.Replays = replays.New(pool, s.Work, s.Runs, s.Providers, s.Recorder, httpapi.ReplayJudges(s.Evaluations.Worker), now, log)
-	s.ReplayBatches = replays.NewBatches(pool, s.Work, s.Replays, s.Runs, s.Providers, now)
+	s.ReplayBatches = batches.New(pool, s.Work, s.Replays, s.Runs, s.Providers, now)
 	s.Diagnoses = diagnoses.New(pool, s.Work, s.Runs, s.Failures, s.Replays, s.Providers, s.Completions, s.FenceKey, now)
 	peers := httpapi.PeersOfFindings{Replays: s.ReplayBatches, Registry: s.Prompts, Sets: s.Datasets, Runs: s.Runs}
 	s.Findings = findings.New(pool, s.Runs, peers, peers, peers, now)

@@ -16,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/controlplane/recorded/edit"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/batches"
 	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/postgres"
@@ -33,11 +34,11 @@ type Replays interface {
 
 // ReplayBatches replays many runs.
 type ReplayBatches interface {
-	Plan(ctx context.Context, grant access.Grant, n *replays.WantedBatch) (*replays.BatchPlan, error)
-	Create(ctx context.Context, grant access.Grant, n *replays.WantedBatch) (replays.Batch, error)
-	Get(ctx context.Context, grant access.Grant, id uuid.UUID) (replays.Batch, error)
-	CostOf(ctx context.Context, b *replays.Batch) (providers.EvaluationCost, error)
-	RunsOf(ctx context.Context, b *replays.Batch, outcome replays.RunOutcome, page postgres.Page) ([]replays.BatchRun, bool, error)
+	Plan(ctx context.Context, grant access.Grant, n *batches.Wanted) (*batches.Plan, error)
+	Create(ctx context.Context, grant access.Grant, n *batches.Wanted) (batches.Batch, error)
+	Get(ctx context.Context, grant access.Grant, id uuid.UUID) (batches.Batch, error)
+	CostOf(ctx context.Context, b *batches.Batch) (providers.EvaluationCost, error)
+	RunsOf(ctx context.Context, b *batches.Batch, outcome batches.RunOutcome, page postgres.Page) ([]batches.Run, bool, error)
 }
 
 // The design of a replay whose call does not say.

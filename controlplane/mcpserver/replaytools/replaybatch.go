@@ -10,7 +10,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
-	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/batches"
 )
 
 // What a batch has whose call does not say.
@@ -85,8 +85,8 @@ func (t *tools) editBatch(ctx context.Context, grant access.Grant, in *editInput
 }
 
 // wantedBatch reads the arguments, but for the filter.
-func (in *editInput) wantedBatch(project uuid.UUID) (*replays.WantedBatch, error) {
-	n := &replays.WantedBatch{Project: project, FilterText: in.RunFilter, MaxRuns: batchRuns, GoodRuns: in.GoodRuns}
+func (in *editInput) wantedBatch(project uuid.UUID) (*batches.Wanted, error) {
+	n := &batches.Wanted{Project: project, FilterText: in.RunFilter, MaxRuns: batchRuns, GoodRuns: in.GoodRuns}
 	for _, id := range in.RunIDs {
 		run, err := uuid.Parse(id)
 		if err != nil {
@@ -108,7 +108,7 @@ func (in *editInput) wantedBatch(project uuid.UUID) (*replays.WantedBatch, error
 }
 
 // addBatchPlan adds what a batch would do.
-func (t *tools) addBatchPlan(out *editOutput, n *replays.WantedBatch, p *replays.BatchPlan) {
+func (t *tools) addBatchPlan(out *editOutput, n *batches.Wanted, p *batches.Plan) {
 	out.Executor, out.Controls, out.Treatments = string(p.Executor()), n.Replay.Controls, n.Replay.Treatments
 	out.Calls, out.AttainableP = p.Estimate.Calls, tool.Rounded(p.AttainableP)
 	out.CostLowUSD, out.CostHighUSD = dollars(p.Estimate.Low), dollars(p.Estimate.High)
@@ -121,7 +121,7 @@ func (t *tools) addBatchPlan(out *editOutput, n *replays.WantedBatch, p *replays
 	}
 	for i := range p.Runs {
 		run := &p.Runs[i]
-		if run.Part == replays.Good {
+		if run.Part == batches.Good {
 			b.GoodRuns++
 		} else {
 			b.ChosenRuns++
@@ -141,7 +141,7 @@ func (t *tools) addBatchPlan(out *editOutput, n *replays.WantedBatch, p *replays
 }
 
 // addBatch adds a batch that was queued, and returns what its edits change.
-func (t *tools) addBatch(out *editOutput, b *replays.Batch) ([]string, error) {
+func (t *tools) addBatch(out *editOutput, b *batches.Batch) ([]string, error) {
 	config, err := b.ReadConfig()
 	if err != nil {
 		return nil, err

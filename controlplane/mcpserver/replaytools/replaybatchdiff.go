@@ -11,6 +11,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/agentview"
 	"github.com/looptrace/looptrace/controlplane/mcpserver/tool"
 	"github.com/looptrace/looptrace/controlplane/replays"
+	"github.com/looptrace/looptrace/controlplane/replays/batches"
 	"github.com/looptrace/looptrace/internal/jsontext"
 	"github.com/looptrace/looptrace/internal/postgres"
 )
@@ -47,9 +48,9 @@ type shownRun struct {
 }
 
 // shownOutcomes are the outcomes in the order in which runs are shown, and runsOfOutcome is how many are shown of each.
-var shownOutcomes = []replays.RunOutcome{
-	replays.Broken, replays.StillFailing, replays.Mixed, replays.FailsUnedited, replays.RecoversUnedited, replays.Repaired, replays.Kept,
-	replays.OutcomeUnknown, replays.NotReplayable,
+var shownOutcomes = []batches.RunOutcome{
+	batches.Broken, batches.StillFailing, batches.Mixed, batches.FailsUnedited, batches.RecoversUnedited, batches.Repaired, batches.Kept,
+	batches.OutcomeUnknown, batches.NotReplayable,
 }
 
 const runsOfOutcome = 2
@@ -60,8 +61,8 @@ func (t *tools) diffBatch(ctx context.Context, grant access.Grant, in *diffInput
 	if err != nil {
 		return nil, tool.Error("batch_id must be a UUID.") // the schema only allows ids
 	}
-	b, err := waitFor(ctx, time.Duration(in.WaitSeconds)*time.Second, func() (replays.Batch, error) { return t.batches.Get(ctx, grant, id) },
-		func(b *replays.Batch) bool { return b.Result != nil || b.Status == replays.StatusFailed })
+	b, err := waitFor(ctx, time.Duration(in.WaitSeconds)*time.Second, func() (batches.Batch, error) { return t.batches.Get(ctx, grant, id) },
+		func(b *batches.Batch) bool { return b.Result != nil || b.Status == replays.StatusFailed })
 	if errors.Is(err, postgres.ErrNotFound) {
 		return nil, tool.Error("There is no such batch. Use the batch_id that " + t.Name(tool.ReplayEdit) + " returned.")
 	}
@@ -77,7 +78,7 @@ func (t *tools) diffBatch(ctx context.Context, grant access.Grant, in *diffInput
 }
 
 // diffOfBatch returns what is known of a batch.
-func (t *tools) diffOfBatch(ctx context.Context, b *replays.Batch) (*diffOutput, error) {
+func (t *tools) diffOfBatch(ctx context.Context, b *batches.Batch) (*diffOutput, error) {
 	config, err := b.ReadConfig()
 	if err != nil {
 		return nil, err
@@ -123,7 +124,7 @@ func (t *tools) diffOfBatch(ctx context.Context, b *replays.Batch) (*diffOutput,
 }
 
 // addRuns adds runs of each outcome, and the call that shows the replay of the first.
-func (t *tools) addRuns(ctx context.Context, out *diffOutput, b *replays.Batch, result *replays.BatchResult) error {
+func (t *tools) addRuns(ctx context.Context, out *diffOutput, b *batches.Batch, result *batches.Result) error {
 	for _, outcome := range shownOutcomes {
 		if result.Chosen.Runs[outcome] == 0 && (result.Good == nil || result.Good.Runs[outcome] == 0) {
 			continue
@@ -146,7 +147,7 @@ func (t *tools) addRuns(ctx context.Context, out *diffOutput, b *replays.Batch, 
 	return nil
 }
 
-func shownPartOf(p *replays.BatchPart) (shownPart, error) {
+func shownPartOf(p *batches.PartResult) (shownPart, error) {
 	shown := shownPart{
 		Verdict: string(p.Verdict), Edited: shownEnds(p.Edited), Unedited: shownEnds(p.Unedited), Difference: tool.Rounded(p.Difference), Runs: map[string]int{},
 	}
@@ -164,27 +165,27 @@ func shownPartOf(p *replays.BatchPart) (shownPart, error) {
 }
 
 // adviceOn says what to do after a result.
-func adviceOn(r *replays.BatchResult, graded bool) string {
+func adviceOn(r *batches.Result, graded bool) string {
 	switch r.Chosen.Verdict {
-	case replays.Unknown:
+	case batches.Unknown:
 		if !graded {
 			return "Nobody knows which answers are good. Call it again with outcome."
 		}
 		return "See in the runs why their attempts did not come to an answer."
-	case replays.CannotTell:
+	case batches.CannotTell:
 		return "This is not the same as no effect. Test more runs, or more controls and treatments of each."
-	case replays.Worse:
+	case batches.Worse:
 		return "This is not the cause. Test another one."
-	case replays.Better:
+	case batches.Better:
 	}
 	switch {
 	case r.Good == nil:
 		return "What it breaks is unknown. Test it again with good_runs."
-	case r.Good.Verdict == replays.Worse:
+	case r.Good.Verdict == batches.Worse:
 		return "See in the runs that it broke what is to be changed in the edit."
-	case r.Good.Verdict == replays.Unknown:
+	case r.Good.Verdict == batches.Unknown:
 		return "See in the good runs why their attempts did not come to an answer."
-	case r.Chosen.Runs[replays.StillFailing]+r.Chosen.Runs[replays.Mixed] > 0:
+	case r.Chosen.Runs[batches.StillFailing]+r.Chosen.Runs[batches.Mixed] > 0:
 		return "See in the runs that still fail what else is wrong."
 	}
 	return "To bound what it breaks more closely, test it with more good_runs."

@@ -1,4 +1,4 @@
-package replays
+package batches
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 	"github.com/looptrace/looptrace/controlplane/work"
@@ -20,28 +21,28 @@ import (
 	"github.com/looptrace/looptrace/internal/utf8text"
 )
 
-// batchAtOnce is how many replays of a batch are made at once at least, and maxBatchAtOnce at most. With two attempts of each role the former
+// atOnceLeast is how many replays of a batch are made at once at least, and atOnceMost at most. With two attempts of each role the former
 // have more calls under way than most connections allow.
-const batchAtOnce, maxBatchAtOnce = 8, 32
+const atOnceLeast, atOnceMost = 8, 32
 
-// batchArgs name the batch of a job.
-type batchArgs struct {
+// jobArgs name the batch of a job.
+type jobArgs struct {
 	BatchID uuid.UUID `json:"batch_id"`
 	queue   string
 }
 
 // Kind is that of the jobs.
-func (batchArgs) Kind() string { return "replay_batch" }
+func (jobArgs) Kind() string { return "replay_batch" }
 
 // Queue is the queue of the job.
-func (a batchArgs) Queue() string { return a.queue }
+func (a jobArgs) Queue() string { return a.queue }
 
-// batchTry works on a batch.
-type batchTry struct {
-	*Batches
+// try works on a batch.
+type try struct {
+	*Service
 	id     uuid.UUID
 	b      Batch
-	config BatchConfig
+	config Config
 	budget *providers.Budget
 
 	mu sync.Mutex
@@ -53,8 +54,8 @@ type batchTry struct {
 }
 
 // run does the job of a batch.
-func (s *Batches) run(ctx context.Context, args batchArgs, last bool) error {
-	t := &batchTry{Batches: s, id: uuid.New(), judged: map[uuid.UUID]*verdict.Input{}}
+func (s *Service) run(ctx context.Context, args jobArgs, last bool) error {
+	t := &try{Service: s, id: uuid.New(), judged: map[uuid.UUID]*verdict.Input{}}
 	job, _ := work.JobOf(ctx)
 	begun, err := s.db.Exec(ctx, "begin batch", pgx.NamedArgs{"id": args.BatchID, "try": t.id, "job": job, "now": s.now()})
 	if err != nil || begun == 0 { // it ended, was deleted, or has another job
@@ -63,12 +64,12 @@ func (s *Batches) run(ctx context.Context, args batchArgs, last bool) error {
 	return work.Attempt(ctx, "batch of replays", last, func(ctx context.Context) error { return t.do(ctx, args.BatchID) },
 		func(ctx context.Context, failed *problem.Error) error {
 			t.b.ID = args.BatchID
-			return t.end(ctx, StatusFailed, failed, nil)
+			return t.end(ctx, replays.StatusFailed, failed, nil)
 		})
 }
 
 // do makes the replays that are missing, and says what they show.
-func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
+func (t *try) do(ctx context.Context, id uuid.UUID) error {
 	type project struct{ ProjectID uuid.UUID }
 	owner, err := postgres.Many[project](ctx, t.db, "get batch of job", pgx.NamedArgs{"id": id, "try": t.id})
 	if err != nil {
@@ -95,16 +96,16 @@ func (t *batchTry) do(ctx context.Context, id uuid.UUID) error {
 	status := t.b.Status
 	switch {
 	case t.failure != nil:
-		status = StatusFailed
+		status = replays.StatusFailed
 	case t.b.unfinished():
-		status = StatusSucceeded
+		status = replays.StatusSucceeded
 	}
 	return t.end(ctx, status, t.failure, result)
 }
 
 // planRun stores a replay of a run, or why it cannot have one. It sets the id of the replay, unless there is none.
-func (t *batchTry) planRun(ctx context.Context, m *member) (*Plan, error) {
-	n := &Wanted{
+func (t *try) planRun(ctx context.Context, m *member) (*replays.Plan, error) {
+	n := &replays.Wanted{
 		Run: m.RunID, Edits: t.config.Edits.List, Executor: t.config.Executor, Provider: t.config.ProviderID, Controls: t.b.Controls, Treatments: t.b.Treatments,
 		Tools: t.config.Tools, Outcome: t.config.Outcome, Panel: t.config.Panel, AllowUnpriced: t.b.AllowUnpriced,
 	}
@@ -126,7 +127,7 @@ func (t *batchTry) planRun(ctx context.Context, m *member) (*Plan, error) {
 	id := postgres.NewID()
 	args["replay"], m.ReplayID = id, &id
 	return p, t.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
-		of := InBatch{ID: id, Batch: t.b.ID, Author: t.b.CreatedByID, AuthorKey: t.b.AuthorKey}
+		of := replays.InBatch{ID: id, Batch: t.b.ID, Author: t.b.CreatedByID, AuthorKey: t.b.AuthorKey}
 		if err := t.replays.StoreInBatch(ctx, tx.PGX(), n, p, of); err != nil {
 			return err
 		}
@@ -143,21 +144,21 @@ type member struct {
 	// Code says why the run cannot be replayed, nil if it can, or was not planned.
 	Code *string
 	// Status is that of the replay, empty without one.
-	Status Status
+	Status replays.Status
 }
 
 // ended reports whether nothing is left to do for the run.
 func (m *member) ended() bool {
-	return m.Code != nil || m.ReplayID != nil && m.Status != StatusQueued && m.Status != StatusRunning
+	return m.Code != nil || m.ReplayID != nil && m.Status != replays.StatusQueued && m.Status != replays.StatusRunning
 }
 
-func (t *batchTry) list(ctx context.Context) ([]member, error) {
+func (t *try) list(ctx context.Context) ([]member, error) {
 	return postgres.Many[member](ctx, t.db, "list members", pgx.NamedArgs{"id": t.b.ID})
 }
 
 // replay makes the replays that have not ended, several at once. All of them have one budget. A run is planned when its turn comes, so that
 // calls of other runs are under way meanwhile.
-func (t *batchTry) replay(ctx context.Context) error {
+func (t *try) replay(ctx context.Context) error {
 	list, err := t.list(ctx)
 	if err != nil {
 		return err
@@ -201,27 +202,27 @@ func (t *batchTry) replay(ctx context.Context) error {
 
 // atOnce is how many replays take all places of the connection while as many others are planned or judged. Without a connection, calls fail
 // by themselves.
-func (t *batchTry) atOnce(ctx context.Context) int {
+func (t *try) atOnce(ctx context.Context) int {
 	if t.config.ProviderID == nil {
-		return batchAtOnce
+		return atOnceLeast
 	}
 	p, err := t.providers.Get(ctx, access.OfJob(t.b.ProjectID), *t.config.ProviderID)
 	if err != nil {
-		return batchAtOnce
+		return atOnceLeast
 	}
-	return min(max(batchAtOnce, 2*p.MaxConcurrency/(t.b.Controls+t.b.Treatments)+1), maxBatchAtOnce)
+	return min(max(atOnceLeast, 2*p.MaxConcurrency/(t.b.Controls+t.b.Treatments)+1), atOnceMost)
 }
 
 // stopped reports whether no more attempts are made.
-func (t *batchTry) stopped() bool {
+func (t *try) stopped() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.stop != "" || t.failure != nil
 }
 
 // member makes the replay of a run, which it plans first if that was not done.
-func (t *batchTry) member(ctx context.Context, m *member) error {
-	var plan *Plan
+func (t *try) member(ctx context.Context, m *member) error {
+	var plan *replays.Plan
 	if m.ReplayID == nil {
 		var err error
 		if plan, err = t.planRun(ctx, m); err != nil || m.ReplayID == nil {
@@ -251,7 +252,7 @@ func (t *batchTry) member(ctx context.Context, m *member) error {
 }
 
 // judge says what the replays show.
-func (t *batchTry) judge(ctx context.Context) (*BatchResult, error) {
+func (t *try) judge(ctx context.Context) (*Result, error) {
 	list, err := t.list(ctx)
 	if err != nil {
 		return nil, err
@@ -302,9 +303,9 @@ func (t *batchTry) judge(ctx context.Context) (*BatchResult, error) {
 }
 
 // end ends the batch, and what of it has not ended.
-func (t *batchTry) end(ctx context.Context, status Status, failure *problem.Error, result *BatchResult) error {
+func (t *try) end(ctx context.Context, status replays.Status, failure *problem.Error, result *Result) error {
 	args := pgx.NamedArgs{"id": t.b.ID, "try": t.id, "status": status, "stop": nil, "code": nil, "detail": nil, "result": nil, "now": t.now()}
-	if t.stop == StopMaxCost || t.stop == StopBudget {
+	if t.stop == replays.StopMaxCost || t.stop == replays.StopBudget {
 		args["stop"] = t.stop
 	}
 	if failure != nil {
@@ -321,9 +322,9 @@ func (t *batchTry) end(ctx context.Context, status Status, failure *problem.Erro
 		if err := work.Change(ctx, tx, "end batch", args); err != nil {
 			return err
 		}
-		stop, ended := StopFailed, StatusFailed
+		stop, ended := replays.StopFailed, replays.StatusFailed
 		if t.stop != "" {
-			stop, ended = t.stop, StatusSucceeded
+			stop, ended = t.stop, replays.StatusSucceeded
 		}
 		return t.endMembers(ctx, tx, t.b.ID, ended, stop)
 	})

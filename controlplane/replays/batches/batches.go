@@ -1,4 +1,4 @@
-package replays
+package batches
 
 import (
 	"context"
@@ -16,6 +16,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recorded/edit"
+	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/validate"
@@ -24,28 +25,28 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-//go:embed batches.sql
-var batchQueries string
+//go:embed queries.sql
+var queries string
 
-var errBatchRunning = &problem.Error{Kind: problem.Conflict, Code: "replay_batch_running", Detail: "The batch is still running. Cancel it, or wait until it ends."}
+var errRunning = &problem.Error{Kind: problem.Conflict, Code: "replay_batch_running", Detail: "The batch is still running. Cancel it, or wait until it ends."}
 
-// Batches manages batches.
-type Batches struct {
+// Service manages batches.
+type Service struct {
 	db        postgres.DB
 	jobs      *work.Queue
-	replays   *Service
+	replays   *replays.Service
 	runs      *runs.Service
 	providers *providers.Service
 	now       func() time.Time
 }
 
-// NewBatches returns a service on the database, which works on batches as jobs of the queue. now is the clock.
-func NewBatches(pool *pgxpool.Pool, queue *work.Queue, replays *Service, recorded *runs.Service, models *providers.Service, now func() time.Time) *Batches {
-	s := &Batches{postgres.NewDB(pool, batchQueries), queue, replays, recorded, models, postgres.Clock(now)}
+// New returns a service on the database, which works on batches as jobs of the queue. now is the clock.
+func New(pool *pgxpool.Pool, queue *work.Queue, single *replays.Service, recorded *runs.Service, models *providers.Service, now func() time.Time) *Service {
+	s := &Service{postgres.NewDB(pool, queries), queue, single, recorded, models, postgres.Clock(now)}
 	work.Register(queue, s.run)
 	queue.Recover(work.Kind{
 		Name: "replay batch", DB: s.db, List: "list lost batches", SetJob: "set job of batch",
-		Job: func(lost work.Lost) river.JobArgs { return batchArgs{lost.ID, lost.Queue()} },
+		Job: func(lost work.Lost) river.JobArgs { return jobArgs{lost.ID, lost.Queue()} },
 	})
 	return s
 }
@@ -81,8 +82,8 @@ const (
 	NotReplayable  RunOutcome = "not_replayable"
 )
 
-// BatchConfig is what a batch edits, and how its runs are replayed. It is the same for ever.
-type BatchConfig struct {
+// Config is what a batch edits, and how its runs are replayed. It is the same for ever.
+type Config struct {
 	Executor     engine.Executor              `json:"executor"`
 	ProviderID   *uuid.UUID                   `json:"provider_id"`
 	ProviderName string                       `json:"provider_name"`
@@ -92,32 +93,32 @@ type BatchConfig struct {
 	Outcome      json.RawMessage              `json:"outcome,omitempty"`
 	Panel        json.RawMessage              `json:"panel,omitempty"`
 	// RunFilter has the query parameters that chose the runs, empty for ids. Matched is how many runs it found.
-	RunFilter string   `json:"run_filter,omitempty"`
-	Matched   uint64   `json:"matched"`
-	Estimate  Estimate `json:"estimate"`
+	RunFilter string           `json:"run_filter,omitempty"`
+	Matched   uint64           `json:"matched"`
+	Estimate  replays.Estimate `json:"estimate"`
 }
 
 // Graded reports whether something says how attempts ended.
-func (c *BatchConfig) Graded() bool { return len(c.Outcome) > 0 || len(c.Panel) > 0 }
+func (c *Config) Graded() bool { return len(c.Outcome) > 0 || len(c.Panel) > 0 }
 
 // Batch is a batch of replays.
 type Batch struct {
 	ID        uuid.UUID
 	ProjectID uuid.UUID
 	Name      string
-	// Config is a [BatchConfig] as JSON.
+	// Config is a [Config] as JSON.
 	Config         string
 	Controls       int
 	Treatments     int
 	Looks          int
 	MaxCostNanousd *providers.Money
 	AllowUnpriced  bool
-	Status         Status
+	Status         replays.Status
 	StopReason     *string
 	ErrorCode      *string
 	ErrorDetail    *string
 	JobID          *int64
-	// Result is a [BatchResult] as JSON, nil before the end.
+	// Result is a [Result] as JSON, nil before the end.
 	Result      *string
 	CreatedAt   time.Time
 	StartedAt   *time.Time
@@ -131,10 +132,12 @@ type Batch struct {
 	Total, Done, Failed int
 }
 
-func (b *Batch) unfinished() bool { return b.Status == StatusQueued || b.Status == StatusRunning }
+func (b *Batch) unfinished() bool {
+	return b.Status == replays.StatusQueued || b.Status == replays.StatusRunning
+}
 
 // ReadConfig returns how the runs are replayed.
-func (b *Batch) ReadConfig() (config BatchConfig, err error) {
+func (b *Batch) ReadConfig() (config Config, err error) {
 	if err := json.Unmarshal([]byte(b.Config), &config); err != nil {
 		return config, fmt.Errorf("read the configuration of batch %s: %w", b.ID, err)
 	}
@@ -142,19 +145,19 @@ func (b *Batch) ReadConfig() (config BatchConfig, err error) {
 }
 
 // ReadResult returns the result, nil before the end.
-func (b *Batch) ReadResult() (*BatchResult, error) {
+func (b *Batch) ReadResult() (*Result, error) {
 	if b.Result == nil {
 		return nil, nil //nolint:nilnil // there is none yet
 	}
-	var result BatchResult
+	var result Result
 	if err := json.Unmarshal([]byte(*b.Result), &result); err != nil {
 		return nil, fmt.Errorf("read the result of batch %s: %w", b.ID, err)
 	}
 	return &result, nil
 }
 
-// BatchRun is a run of a batch.
-type BatchRun struct {
+// Run is a run of a batch.
+type Run struct {
 	Number int
 	RunID  uuid.UUID
 	// RunName is empty for a run that was not read yet.
@@ -164,32 +167,32 @@ type BatchRun struct {
 	// Code and Detail say why it cannot be replayed.
 	Code, Detail *string
 	Outcome      *RunOutcome
-	Status       *Status
+	Status       *replays.Status
 	// Total and Done count its attempts.
 	Total, Done int
 }
 
 // List returns a page of batches, the newest first.
-func (s *Batches) List(ctx context.Context, grant access.Grant, status Status, page postgres.Page) ([]Batch, bool, error) {
+func (s *Service) List(ctx context.Context, grant access.Grant, status replays.Status, page postgres.Page) ([]Batch, bool, error) {
 	return postgres.List[Batch](ctx, s.db, "list batches", page, pgx.NamedArgs{"projects": grant.IDs(), "id": nil, "status": status})
 }
 
 // Get returns a batch.
-func (s *Batches) Get(ctx context.Context, grant access.Grant, id uuid.UUID) (Batch, error) {
+func (s *Service) Get(ctx context.Context, grant access.Grant, id uuid.UUID) (Batch, error) {
 	return s.get(ctx, s.db, grant.Projects, id)
 }
 
-func (s *Batches) get(ctx context.Context, db postgres.DB, in access.Projects, id uuid.UUID) (Batch, error) {
+func (s *Service) get(ctx context.Context, db postgres.DB, in access.Projects, id uuid.UUID) (Batch, error) {
 	return postgres.One[Batch](ctx, db, "list batches", pgx.NamedArgs{"projects": in.IDs(), "id": id, "status": "", "limit": 1, "offset": 0})
 }
 
 // ByID returns those of the batches that exist, with what they edit and show. Their runs and attempts are not counted.
-func (s *Batches) ByID(ctx context.Context, in access.Projects, ids []uuid.UUID) ([]Batch, error) {
+func (s *Service) ByID(ctx context.Context, in access.Projects, ids []uuid.UUID) ([]Batch, error) {
 	rows, err := postgres.Many[struct {
 		ID     uuid.UUID
 		Name   string
 		Config string
-		Status Status
+		Status replays.Status
 		Result *string
 	}](ctx, s.db, "get batches", pgx.NamedArgs{"projects": in.IDs(), "ids": ids})
 	found := make([]Batch, len(rows))
@@ -200,7 +203,7 @@ func (s *Batches) ByID(ctx context.Context, in access.Projects, ids []uuid.UUID)
 }
 
 // FailedRuns returns the runs of a batch that were chosen because they failed.
-func (s *Batches) FailedRuns(ctx context.Context, in access.Projects, id uuid.UUID) ([]uuid.UUID, error) {
+func (s *Service) FailedRuns(ctx context.Context, in access.Projects, id uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := postgres.Many[struct{ RunID uuid.UUID }](ctx, s.db, "list failed runs of batch", pgx.NamedArgs{"projects": in.IDs(), "id": id})
 	ids := make([]uuid.UUID, len(rows))
 	for i := range rows {
@@ -210,12 +213,12 @@ func (s *Batches) FailedRuns(ctx context.Context, in access.Projects, id uuid.UU
 }
 
 // RunsOf returns a page of the runs of a batch, those with an outcome only if one is given.
-func (s *Batches) RunsOf(ctx context.Context, b *Batch, outcome RunOutcome, page postgres.Page) ([]BatchRun, bool, error) {
-	return postgres.List[BatchRun](ctx, s.db, "list runs of batch", page, pgx.NamedArgs{"id": b.ID, "outcome": outcome})
+func (s *Service) RunsOf(ctx context.Context, b *Batch, outcome RunOutcome, page postgres.Page) ([]Run, bool, error) {
+	return postgres.List[Run](ctx, s.db, "list runs of batch", page, pgx.NamedArgs{"id": b.ID, "outcome": outcome})
 }
 
 // CostOf returns what the requests of a batch cost so far.
-func (s *Batches) CostOf(ctx context.Context, b *Batch) (cost providers.EvaluationCost, err error) {
+func (s *Service) CostOf(ctx context.Context, b *Batch) (cost providers.EvaluationCost, err error) {
 	result, err := b.ReadResult()
 	if err != nil {
 		return cost, err
@@ -226,7 +229,7 @@ func (s *Batches) CostOf(ctx context.Context, b *Batch) (cost providers.Evaluati
 	return s.cost(ctx, b.ID)
 }
 
-func (s *Batches) cost(ctx context.Context, id uuid.UUID) (providers.EvaluationCost, error) {
+func (s *Service) cost(ctx context.Context, id uuid.UUID) (providers.EvaluationCost, error) {
 	members, err := s.members(ctx, id)
 	if err != nil {
 		return providers.EvaluationCost{}, err
@@ -235,7 +238,7 @@ func (s *Batches) cost(ctx context.Context, id uuid.UUID) (providers.EvaluationC
 }
 
 // members returns the replays of a batch.
-func (s *Batches) members(ctx context.Context, id uuid.UUID) ([]uuid.UUID, error) {
+func (s *Service) members(ctx context.Context, id uuid.UUID) ([]uuid.UUID, error) {
 	rows, err := postgres.Many[struct{ ID uuid.UUID }](ctx, s.db, "list ids of replays of batch", pgx.NamedArgs{"id": id})
 	ids := make([]uuid.UUID, len(rows))
 	for i := range rows {
@@ -245,7 +248,7 @@ func (s *Batches) members(ctx context.Context, id uuid.UUID) ([]uuid.UUID, error
 }
 
 // Rename changes the name of a batch.
-func (s *Batches) Rename(ctx context.Context, grant access.Grant, id uuid.UUID, name string) (Batch, error) {
+func (s *Service) Rename(ctx context.Context, grant access.Grant, id uuid.UUID, name string) (Batch, error) {
 	if err := validate.Printable("body.name", name); err != nil {
 		return Batch{}, err
 	}
@@ -256,7 +259,7 @@ func (s *Batches) Rename(ctx context.Context, grant access.Grant, id uuid.UUID, 
 }
 
 // Delete deletes a batch with its replays. The runs of their attempts stay.
-func (s *Batches) Delete(ctx context.Context, grant access.Grant, id uuid.UUID) error {
+func (s *Service) Delete(ctx context.Context, grant access.Grant, id uuid.UUID) error {
 	_, err := s.Get(ctx, grant, id)
 	if err != nil {
 		return err
@@ -264,14 +267,14 @@ func (s *Batches) Delete(ctx context.Context, grant access.Grant, id uuid.UUID) 
 	err = s.db.Delete(ctx, "delete batch", pgx.NamedArgs{"projects": grant.IDs(), "id": id})
 	if errors.Is(err, postgres.ErrNotFound) {
 		if _, err := s.Get(ctx, grant, id); err == nil {
-			return errBatchRunning
+			return errRunning
 		}
 	}
 	return err
 }
 
 // Cancel cancels a batch. A job says what the attempts that ended show. One that has ended stays as it is.
-func (s *Batches) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) (Batch, error) {
+func (s *Service) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) (Batch, error) {
 	return s.change(ctx, grant, id, func(ctx context.Context, tx postgres.DB, b *Batch) error {
 		if !b.unfinished() {
 			return nil
@@ -281,18 +284,18 @@ func (s *Batches) Cancel(ctx context.Context, grant access.Grant, id uuid.UUID) 
 				return err
 			}
 		}
-		if err := s.jobs.Give(ctx, tx, b.ProjectID, batchArgs{b.ID, work.Summaries}, func(job int64) (int64, error) {
+		if err := s.jobs.Give(ctx, tx, b.ProjectID, jobArgs{b.ID, work.Summaries}, func(job int64) (int64, error) {
 			return tx.Exec(ctx, "cancel batch", pgx.NamedArgs{"id": b.ID, "job": job, "now": s.now()})
 		}); err != nil {
 			return err
 		}
-		return s.endMembers(ctx, tx, b.ID, StatusCancelled, StopCancelled)
+		return s.endMembers(ctx, tx, b.ID, replays.StatusCancelled, replays.StopCancelled)
 	})
 }
 
 // endMembers ends the replays of a batch that have not ended, with their attempts.
-func (s *Batches) endMembers(ctx context.Context, tx postgres.DB, id uuid.UUID, status Status, stop engine.StopReason) error {
-	detail, remedy := NotMade(stop)
+func (s *Service) endMembers(ctx context.Context, tx postgres.DB, id uuid.UUID, status replays.Status, stop engine.StopReason) error {
+	detail, remedy := replays.NotMade(stop)
 	args := pgx.NamedArgs{"id": id, "status": status, "stop": stop, "detail": detail, "remedy": remedy, "now": s.now()}
 	for _, statement := range []string{"cancel attempts of batch", "remove steps of batch", "end replays of batch"} {
 		if _, err := tx.Exec(ctx, statement, args); err != nil {
@@ -303,17 +306,17 @@ func (s *Batches) endMembers(ctx context.Context, tx postgres.DB, id uuid.UUID, 
 }
 
 // Extend makes the attempts that are missing, those that failed, and more of each run.
-func (s *Batches) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, more Extension) (Batch, error) {
+func (s *Service) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, more replays.Extension) (Batch, error) {
 	return s.change(ctx, grant, id, func(ctx context.Context, tx postgres.DB, b *Batch) error {
 		if b.unfinished() {
-			return errBatchRunning
+			return errRunning
 		}
 		config, err := b.ReadConfig()
 		if err != nil {
 			return err
 		}
 		if config.Edits.Removed() {
-			return ErrEditRemoved
+			return replays.ErrEditRemoved
 		}
 		controls, treatments, err := more.Counts(b.Controls, b.Treatments, config.Executor)
 		if err != nil {
@@ -328,10 +331,10 @@ func (s *Batches) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		if err != nil {
 			return err
 		}
-		if again == 0 && controls == b.Controls && treatments == b.Treatments && b.Planned == b.Chosen+b.Good && b.Status != StatusFailed {
-			return ErrNothingMissing
+		if again == 0 && controls == b.Controls && treatments == b.Treatments && b.Planned == b.Chosen+b.Good && b.Status != replays.StatusFailed {
+			return replays.ErrNothingMissing
 		}
-		replays, err := postgres.Many[struct {
+		members, err := postgres.Many[struct {
 			ID                   uuid.UUID
 			Config               string
 			Controls, Treatments int
@@ -339,8 +342,8 @@ func (s *Batches) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 		if err != nil {
 			return err
 		}
-		for _, one := range replays {
-			r := Replay{ID: one.ID, Config: one.Config}
+		for _, one := range members {
+			r := replays.Replay{ID: one.ID, Config: one.Config}
 			config, err := r.ReadConfig()
 			if err != nil {
 				return err
@@ -356,13 +359,13 @@ func (s *Batches) Extend(ctx context.Context, grant access.Grant, id uuid.UUID, 
 				return err
 			}
 		}
-		return s.jobs.Give(ctx, tx, b.ProjectID, batchArgs{b.ID, work.Calls}, func(job int64) (int64, error) {
+		return s.jobs.Give(ctx, tx, b.ProjectID, jobArgs{b.ID, work.Calls}, func(job int64) (int64, error) {
 			return tx.Exec(ctx, "extend batch", pgx.NamedArgs{"id": b.ID, "job": job, "controls": controls, "treatments": treatments, "max_cost": more.MaxCost})
 		})
 	})
 }
 
 // change changes a batch under a lock.
-func (s *Batches) change(ctx context.Context, grant access.Grant, id uuid.UUID, do func(context.Context, postgres.DB, *Batch) error) (Batch, error) {
-	return ChangeLocked(ctx, s.db, "lock batch", grant, id, s.get, do)
+func (s *Service) change(ctx context.Context, grant access.Grant, id uuid.UUID, do func(context.Context, postgres.DB, *Batch) error) (Batch, error) {
+	return replays.ChangeLocked(ctx, s.db, "lock batch", grant, id, s.get, do)
 }

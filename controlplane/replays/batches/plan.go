@@ -1,4 +1,4 @@
-package replays
+package batches
 
 import (
 	"cmp"
@@ -20,6 +20,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/providers"
 	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/controlplane/recorded/edit"
+	"github.com/looptrace/looptrace/controlplane/replays"
 	"github.com/looptrace/looptrace/controlplane/replays/engine"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/stats"
@@ -29,8 +30,8 @@ import (
 	"github.com/looptrace/looptrace/internal/problem"
 )
 
-// WantedBatch is a batch to make, or to plan.
-type WantedBatch struct {
+// Wanted is a batch to make, or to plan.
+type Wanted struct {
 	Project uuid.UUID
 	Name    string
 	// RunIDs are the chosen runs. Without them the runs of Filter are chosen, at most MaxRuns, by chance if there are more. FilterText is
@@ -42,21 +43,21 @@ type WantedBatch struct {
 	// GoodRuns is how many runs are drawn that ended well.
 	GoodRuns int
 	// Replay has the edits and how each run is replayed. Its run and name are empty.
-	Replay Wanted
+	Replay replays.Wanted
 }
 
-// BatchPlan is what a batch would do.
-type BatchPlan struct {
-	config BatchConfig
+// Plan is what a batch would do.
+type Plan struct {
+	config Config
 	runs   []plannedRun
 
 	// Matched is how many runs the filter finds.
 	Matched uint64
 	// Runs are in the order in which they are replayed.
-	Runs []BatchRunPlan
+	Runs []RunPlan
 	// Texts say in words what is edited, for all runs.
 	Texts    []string
-	Estimate Estimate
+	Estimate replays.Estimate
 	// Duration is about how long the calls take, nil if it is unknown.
 	Duration *time.Duration
 	// AttainableP is the smallest p that the chosen runs can reach after correction, and Detectable the difference of shares of attempts that
@@ -66,10 +67,10 @@ type BatchPlan struct {
 }
 
 // Executor is who makes the calls, empty if no run can be replayed.
-func (p *BatchPlan) Executor() engine.Executor { return p.config.Executor }
+func (p *Plan) Executor() engine.Executor { return p.config.Executor }
 
-// BatchRunPlan is a run of a plan.
-type BatchRunPlan struct {
+// RunPlan is a run of a plan.
+type RunPlan struct {
 	RunID   uuid.UUID
 	RunName string
 	Part    Part
@@ -85,12 +86,12 @@ type plannedRun struct {
 }
 
 // Plan says what a batch would do. It calls no model and stores nothing.
-func (s *Batches) Plan(ctx context.Context, grant access.Grant, n *WantedBatch) (*BatchPlan, error) {
+func (s *Service) Plan(ctx context.Context, grant access.Grant, n *Wanted) (*Plan, error) {
 	return s.plan(ctx, grant, n, true)
 }
 
 // Create starts a batch. At least one chosen run must be replayable.
-func (s *Batches) Create(ctx context.Context, grant access.Grant, n *WantedBatch) (Batch, error) {
+func (s *Service) Create(ctx context.Context, grant access.Grant, n *Wanted) (Batch, error) {
 	if n.Name != "" {
 		if err := validate.Printable("body.name", n.Name); err != nil {
 			return Batch{}, err
@@ -111,12 +112,12 @@ func (s *Batches) Create(ctx context.Context, grant access.Grant, n *WantedBatch
 	var created Batch
 	err = s.db.Tx(ctx, func(ctx context.Context, tx postgres.DB) error {
 		id := postgres.NewID()
-		job, err := s.jobs.Add(ctx, tx.PGX(), n.Project, batchArgs{id, work.Calls})
+		job, err := s.jobs.Add(ctx, tx.PGX(), n.Project, jobArgs{id, work.Calls})
 		if err != nil {
 			return err //nolint:wrapcheck // it says what it does
 		}
 		if _, err := tx.Exec(ctx, "create batch", pgx.NamedArgs{
-			"id": id, "project": n.Project, "name": NameOf(n.Name, p.Texts), "config": string(config), "controls": n.Replay.Controls, "treatments": n.Replay.Treatments,
+			"id": id, "project": n.Project, "name": replays.NameOf(n.Name, p.Texts), "config": string(config), "controls": n.Replay.Controls, "treatments": n.Replay.Treatments,
 			"max_cost": n.Replay.MaxCost, "allow_unpriced": n.Replay.AllowUnpriced, "job": job, "author": grant.CreatedBy(), "author_key": grant.CreatedByKey(), "now": s.now(),
 		}); err != nil {
 			return err
@@ -131,17 +132,17 @@ func (s *Batches) Create(ctx context.Context, grant access.Grant, n *WantedBatch
 }
 
 // plan chooses the runs, and plans the replay of each. Where it is only looked at, it may lack a connection.
-func (s *Batches) plan(ctx context.Context, grant access.Grant, n *WantedBatch, look bool) (*BatchPlan, error) {
-	p := &BatchPlan{Texts: make([]string, len(n.Replay.Edits)), Warnings: []engine.Warning{}}
+func (s *Service) plan(ctx context.Context, grant access.Grant, n *Wanted, look bool) (*Plan, error) {
+	p := &Plan{Texts: make([]string, len(n.Replay.Edits)), Warnings: []engine.Warning{}}
 	for i := range n.Replay.Edits {
-		p.Texts[i] = Describe(&n.Replay.Edits[i])
+		p.Texts[i] = replays.Describe(&n.Replay.Edits[i])
 	}
 	in := grant
 	in.Projects = grant.Only(n.Project)
 	if err := s.choose(ctx, in, n, p); err != nil {
 		return nil, err
 	}
-	p.config = BatchConfig{
+	p.config = Config{
 		Executor: n.Replay.Executor, Edits: edit.Stored{List: n.Replay.Edits}, Texts: p.Texts, Tools: n.Replay.Tools, Outcome: n.Replay.Outcome, RunFilter: n.FilterText, Matched: p.Matched,
 		ProviderID: n.Replay.Provider,
 	}
@@ -149,12 +150,12 @@ func (s *Batches) plan(ctx context.Context, grant access.Grant, n *WantedBatch, 
 	if err != nil {
 		return nil, err
 	}
-	total := batchEstimate{low: new(providers.Money(0)), high: new(providers.Money(0))}
+	total := estimate{low: new(providers.Money(0)), high: new(providers.Money(0))}
 	var refused error
 	designs := [][2]int{}
 	for i := range planned {
 		one := &planned[i]
-		p.Runs = append(p.Runs, one.BatchRunPlan)
+		p.Runs = append(p.Runs, one.RunPlan)
 		if one.refused != nil {
 			if one.Part == Chosen {
 				refused = cmp.Or(refused, one.refused)
@@ -176,7 +177,7 @@ func (s *Batches) plan(ctx context.Context, grant access.Grant, n *WantedBatch, 
 			designs = append(designs, one.design)
 		}
 	}
-	if !look && refused != nil && !slices.ContainsFunc(p.Runs, func(r BatchRunPlan) bool { return r.Part == Chosen && r.Code == "" }) {
+	if !look && refused != nil && !slices.ContainsFunc(p.Runs, func(r RunPlan) bool { return r.Part == Chosen && r.Code == "" }) {
 		return nil, refused
 	}
 	p.Estimate = total.Estimate
@@ -191,12 +192,12 @@ const plannedAtOnce = 4
 
 // memberPlan is what a plan keeps of that of a run.
 type memberPlan struct {
-	BatchRunPlan
+	RunPlan
 	// refused is why the run cannot be replayed. The members after it are empty then.
 	refused  error
-	config   Config
+	config   replays.Config
 	warnings []engine.Warning
-	estimate Estimate
+	estimate replays.Estimate
 	// each is how long a call takes, nil if it is unknown, and slots how many calls are made at once.
 	each   *time.Duration
 	slots  int
@@ -204,7 +205,7 @@ type memberPlan struct {
 }
 
 // planMembers plans the replay of each run, in their order.
-func (s *Batches) planMembers(ctx context.Context, grant access.Grant, n *WantedBatch, list []plannedRun, look bool) ([]memberPlan, error) {
+func (s *Service) planMembers(ctx context.Context, grant access.Grant, n *Wanted, list []plannedRun, look bool) ([]memberPlan, error) {
 	planned := make([]memberPlan, len(list))
 	group, ctx := errgroup.WithContext(ctx)
 	group.SetLimit(plannedAtOnce)
@@ -212,7 +213,7 @@ func (s *Batches) planMembers(ctx context.Context, grant access.Grant, n *Wanted
 		group.Go(func() error {
 			wanted := n.Replay
 			wanted.Run = run.id
-			one := memberPlan{BatchRunPlan: BatchRunPlan{RunID: run.id, Part: run.part}}
+			one := memberPlan{RunPlan: RunPlan{RunID: run.id, Part: run.part}}
 			p, code, err := s.planMember(ctx, grant, &wanted, look)
 			switch {
 			case err != nil && code == "":
@@ -237,13 +238,13 @@ const (
 )
 
 // planMember plans the replay of a run. An error with a code is about the run only.
-func (s *Batches) planMember(ctx context.Context, grant access.Grant, n *Wanted, look bool) (*Plan, string, error) {
+func (s *Service) planMember(ctx context.Context, grant access.Grant, n *replays.Wanted, look bool) (*replays.Plan, string, error) {
 	p, err := s.replays.Plan(ctx, grant, n, look)
 	refused := problem.Of(err)
 	switch {
 	case refused == nil:
 	case refused.Kind == problem.NotFound:
-		return nil, codeGone, ErrRunDeleted
+		return nil, codeGone, replays.ErrRunDeleted
 	case refused.Kind == problem.Conflict, refused.Kind == problem.TooLarge:
 		return nil, refused.Code, err
 	case refused.Kind == problem.Invalid && slices.ContainsFunc(refused.Fields, func(f problem.Field) bool { return strings.HasPrefix(f.Location, "body.edits") }):
@@ -253,7 +254,7 @@ func (s *Batches) planMember(ctx context.Context, grant access.Grant, n *Wanted,
 }
 
 // choose sets the runs: the chosen ones, and good ones of the same names.
-func (s *Batches) choose(ctx context.Context, grant access.Grant, n *WantedBatch, p *BatchPlan) error {
+func (s *Service) choose(ctx context.Context, grant access.Grant, n *Wanted, p *Plan) error {
 	seed := int64(rand.Uint64() >> 1) //nolint:gosec // it draws runs
 	ids := n.RunIDs
 	p.Matched = uint64(len(ids))
@@ -319,9 +320,9 @@ func shares(names []runs.NameCount, number int) []int {
 	return list
 }
 
-// batchEstimate sums estimates.
-type batchEstimate struct {
-	Estimate
+// estimate sums estimates.
+type estimate struct {
+	replays.Estimate
 	low, high *providers.Money
 	// calls is how long all of them take one after the other, unknown if there is one without a recorded duration.
 	calls   time.Duration
@@ -329,7 +330,7 @@ type batchEstimate struct {
 	slots   int
 }
 
-func (e *batchEstimate) add(p *memberPlan) {
+func (e *estimate) add(p *memberPlan) {
 	e.Calls += p.estimate.Calls
 	e.low, e.high = providers.AddMoney(e.low, p.estimate.Low), providers.AddMoney(e.high, p.estimate.High)
 	for _, model := range p.estimate.Unpriced {
@@ -346,7 +347,7 @@ func (e *batchEstimate) add(p *memberPlan) {
 	}
 }
 
-func (e *batchEstimate) duration() *time.Duration {
+func (e *estimate) duration() *time.Duration {
 	if e.unknown || e.slots == 0 {
 		return nil
 	}
@@ -370,8 +371,8 @@ func callDuration(r *recorded.Recording) *time.Duration {
 }
 
 // attainable sets what a design can find. The variance of a share of attempts is at most a quarter.
-func (p *BatchPlan) attainable(designs [][2]int, graded bool) {
-	tested := float64(TestedChannels)
+func (p *Plan) attainable(designs [][2]int, graded bool) {
+	tested := float64(replays.TestedChannels)
 	if !graded {
 		tested--
 	}
@@ -386,11 +387,11 @@ func (p *BatchPlan) attainable(designs [][2]int, graded bool) {
 		variance += .25/float64(d[0]) + .25/float64(d[1])
 	}
 	normal := distuv.UnitNormal
-	found := (normal.Quantile(1-batchAlpha/tested/2) + normal.Quantile(.8)) * math.Sqrt(variance) / float64(len(designs))
+	found := (normal.Quantile(1-alpha/tested/2) + normal.Quantile(.8)) * math.Sqrt(variance) / float64(len(designs))
 	if found < 1 {
 		p.Detectable = &found
 	}
 }
 
-// batchAlpha is the level of all looks at a batch together.
-const batchAlpha = 0.05
+// alpha is the level of all looks at a batch together.
+const alpha = 0.05

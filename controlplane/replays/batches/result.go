@@ -1,4 +1,4 @@
-package replays
+package batches
 
 import (
 	"fmt"
@@ -12,11 +12,11 @@ import (
 	"github.com/looptrace/looptrace/controlplane/stats"
 )
 
-// BatchResult is what a batch shows.
-type BatchResult struct {
-	Sentence string     `json:"sentence"`
-	Chosen   BatchPart  `json:"chosen"`
-	Good     *BatchPart `json:"good"` // nil without good runs
+// Result is what a batch shows.
+type Result struct {
+	Sentence string      `json:"sentence"`
+	Chosen   PartResult  `json:"chosen"`
+	Good     *PartResult `json:"good"` // nil without good runs
 	// Looks are the looks at this batch so far that could have found an effect, with this one if it could.
 	Looks int                      `json:"looks"`
 	Cost  providers.EvaluationCost `json:"cost"`
@@ -33,8 +33,8 @@ const (
 	Unknown    BatchVerdict = "unknown"
 )
 
-// BatchPart is what the runs of a part show.
-type BatchPart struct {
+// PartResult is what the runs of a part show.
+type PartResult struct {
 	Verdict BatchVerdict `json:"verdict"`
 	// Edited and Unedited are the attempts of which it is known how they ended.
 	Edited   AttemptEnds `json:"edited"`
@@ -110,8 +110,8 @@ func outcomeOf(part Part, in *verdict.Input) RunOutcome {
 }
 
 // resultOf says what the evidence shows.
-func resultOf(evidence map[Part][]verdict.Input, counts map[Part]map[RunOutcome]int, graded bool, cost providers.EvaluationCost) *BatchResult {
-	r := &BatchResult{Chosen: partOf(evidence[Chosen], counts[Chosen]), Cost: cost}
+func resultOf(evidence map[Part][]verdict.Input, counts map[Part]map[RunOutcome]int, graded bool, cost providers.EvaluationCost) *Result {
+	r := &Result{Chosen: partOf(evidence[Chosen], counts[Chosen]), Cost: cost}
 	r.Looks = r.Chosen.Effect.Looks
 	texts := []string{r.Chosen.repairs(graded)}
 	if len(counts[Good]) > 0 {
@@ -122,8 +122,8 @@ func resultOf(evidence map[Part][]verdict.Input, counts map[Part]map[RunOutcome]
 	return r
 }
 
-func partOf(evidence []verdict.Input, counts map[RunOutcome]int) BatchPart {
-	p := BatchPart{Verdict: Unknown, Runs: counts, Effect: verdict.Stratified(evidence)}
+func partOf(evidence []verdict.Input, counts map[RunOutcome]int) PartResult {
+	p := PartResult{Verdict: Unknown, Runs: counts, Effect: verdict.Stratified(evidence)}
 	for i := range evidence {
 		edited, unedited, _, _ := ends(&evidence[i])
 		if edited.Attempts == 0 || unedited.Attempts == 0 { // it is not compared
@@ -150,7 +150,7 @@ func partOf(evidence []verdict.Input, counts map[RunOutcome]int) BatchPart {
 }
 
 // figures are the attempts of both roles, never one without the other: chosen runs failed, so that some end well unedited.
-func (p *BatchPart) figures() string {
+func (p *PartResult) figures() string {
 	if p.Edited.Sum == math.Trunc(p.Edited.Sum) && p.Unedited.Sum == math.Trunc(p.Unedited.Sum) {
 		return fmt.Sprintf("with the edit %.0f of %d attempts end well, unedited %.0f of %d", p.Edited.Sum, p.Edited.Attempts, p.Unedited.Sum, p.Unedited.Attempts)
 	}
@@ -159,7 +159,7 @@ func (p *BatchPart) figures() string {
 }
 
 // interval is that of the difference, in points.
-func (p *BatchPart) interval() string {
+func (p *PartResult) interval() string {
 	if p.CI == nil {
 		return "the difference has no interval"
 	}
@@ -179,7 +179,7 @@ func points(share float64) string {
 }
 
 // repairs says whether the edit repairs the chosen runs.
-func (p *BatchPart) repairs(graded bool) string {
+func (p *PartResult) repairs(graded bool) string {
 	text := ""
 	switch p.Verdict {
 	case Better:
@@ -213,7 +213,7 @@ func (p *BatchPart) repairs(graded bool) string {
 var doubts = []string{"drift", "changed_since_recording", "tainted", "version_unknown"}
 
 // breaks says what the edit does to runs that ended well.
-func (p *BatchPart) breaks() string {
+func (p *PartResult) breaks() string {
 	text := "What it does to good runs is unknown."
 	switch p.Verdict {
 	case Worse:
@@ -230,7 +230,7 @@ func (p *BatchPart) breaks() string {
 }
 
 // leftOut says how many runs are not compared.
-func (p *BatchPart) leftOut(part string) string {
+func (p *PartResult) leftOut(part string) string {
 	all := 0
 	for _, n := range p.Runs {
 		all += n
