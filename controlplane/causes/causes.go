@@ -6,12 +6,11 @@ import (
 	"slices"
 	"time"
 
-	"github.com/looptrace/looptrace/controlplane/recorded"
-
 	"github.com/google/uuid"
 	"golang.org/x/sync/errgroup"
 
 	"github.com/looptrace/looptrace/controlplane/access"
+	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/internal/runmodel"
 )

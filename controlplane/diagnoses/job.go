@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/looptrace/looptrace/controlplane/recorded"
-
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
@@ -16,6 +14,7 @@ import (
 	"github.com/looptrace/looptrace/controlplane/completions"
 	"github.com/looptrace/looptrace/controlplane/llm"
 	"github.com/looptrace/looptrace/controlplane/providers"
+	"github.com/looptrace/looptrace/controlplane/recorded"
 	"github.com/looptrace/looptrace/controlplane/runs"
 	"github.com/looptrace/looptrace/controlplane/work"
 	"github.com/looptrace/looptrace/internal/postgres"

@@ -10,8 +10,8 @@ import (
 	"github.com/looptrace/looptrace/internal/runmodel"
 )
 
-// RecordedCall is a tool call that the recording can answer.
-type RecordedCall struct {
+// Call is a tool call that the recording can answer.
+type Call struct {
 	Name, Arguments string
 	Key             CallKey
 	// Step is that of the span of the call, -1 if there is none. asker is the model call that asked for it, -1 for the program.
@@ -23,10 +23,11 @@ type RecordedCall struct {
 // CallKey names a tool call: the tool and its canonical arguments.
 type CallKey struct{ Name, Arguments string }
 
+// KeyOf names a call.
 func KeyOf(name, arguments string) CallKey { return CallKey{name, CanonicalArguments(arguments)} }
 
 // text is what the model was told.
-func (c *RecordedCall) text() (string, bool) {
+func (c *Call) text() (string, bool) {
 	if c.Content == nil {
 		return "", false
 	}
@@ -72,7 +73,7 @@ func (r *Recording) readCalls() {
 	}
 	// In the order of the model calls, so that equal calls of several loops have the spans that follow them. Each pass looks for a better
 	// match than the next one.
-	var asked []*RecordedCall
+	var asked []*Call
 	var ids []string
 	for i := range r.Steps {
 		if r.Steps[i].Loop < 0 || r.Steps[i].Kind != KindModel {
@@ -81,7 +82,7 @@ func (r *Recording) readCalls() {
 		loop := &r.Loops[r.Steps[i].Loop]
 		k, _ := slices.BinarySearch(loop.Calls, i)
 		for n, call := range loop.Turns[k].Calls {
-			one := &RecordedCall{Name: call.Name, Arguments: call.Arguments, Key: KeyOf(call.Name, call.Arguments), Step: -1, Asker: i}
+			one := &Call{Name: call.Name, Arguments: call.Arguments, Key: KeyOf(call.Name, call.Arguments), Step: -1, Asker: i}
 			if k+1 < len(loop.Turns) {
 				if result := jsontext.Members(loop.Turns[k+1].Results[n]); result != nil {
 					one.Content = result["content"]
@@ -114,7 +115,7 @@ func (r *Recording) readCalls() {
 	}
 	for i := range r.Steps {
 		if tool := r.Steps[i].Tool; tool != nil && !queue.taken[i] {
-			one := RecordedCall{Name: tool.Name, Arguments: tool.Arguments, Key: KeyOf(tool.Name, tool.Arguments), Step: i, Asker: -1}
+			one := Call{Name: tool.Name, Arguments: tool.Arguments, Key: KeyOf(tool.Name, tool.Arguments), Step: i, Asker: -1}
 			if tool.Result != nil {
 				one.Content = jsontext.MustEncode(*tool.Result)
 			}
@@ -139,7 +140,7 @@ func (r *Recording) unnamed(steps []int, id string) []int {
 }
 
 // bind completes a call and its span with what the other one has.
-func (r *Recording) bind(one *RecordedCall) {
+func (r *Recording) bind(one *Call) {
 	if one.Step < 0 {
 		return
 	}
@@ -196,7 +197,7 @@ func (r *Recording) readSideEffects() {
 	}
 }
 
-// ending returns the tools whose calls ended a loop or a turn, and never did not: the program stops at them.
+// EndingTools returns the tools whose calls ended a loop or a turn, and never did not: the program stops at them.
 func (r *Recording) EndingTools() map[string]bool {
 	ends, goes := map[string]bool{}, map[string]bool{}
 	for l := range r.Loops {

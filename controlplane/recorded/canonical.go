@@ -79,4 +79,5 @@ func CanonicalText(text string) string {
 	return Collapsed(text)
 }
 
+// Collapsed returns a text in Unicode's composed form with white space collapsed.
 func Collapsed(text string) string { return strings.Join(strings.Fields(norm.NFC.String(text)), " ") }

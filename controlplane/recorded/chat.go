@@ -57,6 +57,7 @@ func (c MessageCache) readAll(list []json.RawMessage) []*Message {
 	return out
 }
 
+// ReadMessage reads a message of chat completions.
 func ReadMessage(raw json.RawMessage) *Message {
 	members := jsontext.Members(raw)
 	m := &Message{Role: jsontext.String(members["role"])}
@@ -186,6 +187,7 @@ func (c *Conversation) digest() Digest {
 	return digestOf(c.system, string(body[:]))
 }
 
+// BodyDigest names what comes after the system messages.
 func (c *Conversation) BodyDigest() Digest { return c.chain[len(c.body)] }
 
 // ToolCache keeps the canonical forms of definitions of tools: they are in all requests of a loop.

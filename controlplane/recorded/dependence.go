@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// told reports whether a model was told a text, so that it may be elsewhere for another reason than its answer.
+// WasTold reports whether a model was told a text, so that it may be elsewhere for another reason than its answer.
 func (r *Recording) WasTold(i int, text string) bool {
 	talk := r.talks[i]
 	return talk != nil && slices.ContainsFunc(talk.read, func(m *Message) bool { return strings.Contains(m.Text, text) })

@@ -12,11 +12,20 @@ import (
 
 // Roles and types of chat completions and of the conventions.
 const (
-	RoleSystem, RoleDeveloper, RoleUser, RoleAssistant, RoleTool = "system", "developer", "user", "assistant", "tool"
+	RoleSystem    = "system"
+	RoleDeveloper = "developer"
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+	RoleTool      = "tool"
 
-	TypeText, typeReasoning, typeToolCall, typeToolResponse = "text", "reasoning", "tool_call", "tool_call_response"
-	typeRedactedThinking                                    = "redacted_thinking"
-	KeyAnthropic, KeyReasoning, KeyToolCalls                = "anthropic_content", "reasoning_content", "tool_calls"
+	TypeText = "text"
+
+	typeReasoning, typeToolCall, typeToolResponse = "reasoning", "tool_call", "tool_call_response"
+	typeRedactedThinking                          = "redacted_thinking"
+
+	KeyAnthropic = "anthropic_content"
+	KeyReasoning = "reasoning_content"
+	KeyToolCalls = "tool_calls"
 )
 
 // keptMembers are members of chat messages that the conventions do not have and that servers take back.

@@ -44,8 +44,8 @@ type Recording struct {
 
 	Spans       []Span // of Steps
 	bySpan      map[uint64]int
-	frames      []int          // of Steps: see readFrames
-	Calls       []RecordedCall // those that models asked for come first, in the order of their askers
+	frames      []int  // of Steps: see readFrames
+	Calls       []Call // those that models asked for come first, in the order of their askers
 	Forms       messageForms
 	Cache       MessageCache
 	groups      map[string][]json.RawMessage // recorded messages as those that they become

@@ -28,7 +28,7 @@ const (
 	missWhole           = "whole_requests"
 )
 
-// record says how contents are recorded.
+// RecordContents says how contents are recorded.
 const RecordContents = "Switch the recording of contents on: capture_content=True or LOOPTRACE_CAPTURE_CONTENT=true in Looptrace's SDK, " +
 	"OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=SPAN_ONLY for OpenTelemetry's instrumentations, TRACELOOP_TRACE_CONTENT=true for OpenLLMetry's."
 
@@ -159,7 +159,7 @@ func (r *Recording) judgeModel(i int, lack func(string, int)) {
 	}
 }
 
-// Error explains in a sentence why an attempt of a kind is not possible, "" if it is.
+// Refusal explains in a sentence why an attempt of a kind is not possible, "" if it is.
 func (p *Replayability) Refusal(need Level) string {
 	if slices.Index(levels, p.Level) >= slices.Index(levels, need) {
 		return ""

@@ -67,7 +67,7 @@ type Set struct {
 	Input *string `json:"input,omitempty"`
 }
 
-// StoredEdits are edits that are written as they were stored: those of earlier versions may set what no edit can set any more.
+// Stored are edits that are written as they were stored: those of earlier versions may set what no edit can set any more.
 type Stored struct {
 	List   []Edit
 	stored json.RawMessage

@@ -242,7 +242,7 @@ func (e *engine) takeUnseen(asker int) {
 
 // asked returns the recorded calls that an answer asked for, in its order.
 func (e *engine) asked(asker int) []int {
-	from, ok := slices.BinarySearchFunc(e.Calls, asker, func(c recorded.RecordedCall, asker int) int {
+	from, ok := slices.BinarySearchFunc(e.Calls, asker, func(c recorded.Call, asker int) int {
 		if c.Asker < 0 {
 			return 1 // calls by the program come last
 		}

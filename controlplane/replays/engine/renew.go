@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/looptrace/looptrace/controlplane/recorded"
-
 	"github.com/looptrace/looptrace/internal/jsontext"
 )
 
