@@ -120,7 +120,7 @@ func ClusteredSpearman(x, y []float64, clusters []int) Estimate {
 	if !ok || e.CI == nil {
 		return e
 	}
-	members, flag := Clusters(len(x), clusters)
+	members, flag := clustered(len(x), clusters)
 	if flag != "" {
 		return Estimate{Value: None(flag)}
 	}
