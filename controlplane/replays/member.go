@@ -9,8 +9,8 @@ import (
 
 	"github.com/looptrace/looptrace/controlplane/access"
 	"github.com/looptrace/looptrace/controlplane/providers"
-	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 	"github.com/looptrace/looptrace/controlplane/replays/engine"
+	"github.com/looptrace/looptrace/controlplane/replays/verdict"
 	"github.com/looptrace/looptrace/internal/problem"
 )
 

@@ -13,8 +13,9 @@ import (
 const maxDigits = 400 // also of an exponent's value
 
 var (
-	// ErrTooLong and ErrNoNumber say why a text is not read as a number.
-	ErrTooLong  = fmt.Errorf("a number has more than %d digits, which is too many to compare", maxDigits)
+	// ErrTooLong is of a number with too many digits to compare.
+	ErrTooLong = fmt.Errorf("a number has more than %d digits, which is too many to compare", maxDigits)
+	// ErrNoNumber is of a text that is no number.
 	ErrNoNumber = errors.New("no number")
 	// Numbers match numbers with or without commas between thousands. A number in a word, such as v2, does not count.
 	Numbers = regexp.MustCompile(`[-+−]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][-+]?\d+)?|[-+−]?\.\d+(?:[eE][-+]?\d+)?`)
