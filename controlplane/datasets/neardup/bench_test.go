@@ -77,7 +77,7 @@ func peak() (stop func() uint64) {
 
 // BenchmarkFind finds the near-duplicates of items. "words" is the floor: the same items are only split into words.
 //
-//	NEARDUP_BENCH_LARGE=1 go test ./internal/neardup -run '^$' -bench . -benchtime 1x -timeout 1h
+//	NEARDUP_BENCH_LARGE=1 go test ./controlplane/datasets/neardup -run '^$' -bench . -benchtime 1x -timeout 1h
 func BenchmarkFind(b *testing.B) {
 	sizes := []int{10_000, 100_000}
 	if os.Getenv("NEARDUP_BENCH_LARGE") != "" {

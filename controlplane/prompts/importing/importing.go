@@ -1,6 +1,6 @@
-// Package promptimport reads prompts that other products export and converts them to the shapes of Looptrace: messages,
+// Package importing reads prompts that other products export and converts them to the shapes of Looptrace: messages,
 // tools and response format as in OpenAI's chat completions, and templates in the syntax of
-// [github.com/looptrace/looptrace/internal/prompttemplate].
+// [github.com/looptrace/looptrace/controlplane/prompts/prompttemplate].
 //
 // A conversion never changes what a prompt says: a template that does more than to insert variables, and everything else
 // that cannot be carried over, is rejected with its name, place and reason, or listed as left out.
