@@ -180,7 +180,7 @@ func (s *Service) Begin(ctx context.Context, caller *Caller, request *Request) (
 func (c *Completing) Complete(ctx context.Context, events Events) (Completion, error) {
 	c.events = events
 	err := c.rounds(ctx)
-	if c.out.Attempts == 0 && (errors.Is(err, work.ErrLeaves) || errors.Is(err, work.ErrFenced)) { // nothing was called
+	if c.out.Attempts == 0 && (errors.Is(err, work.ErrPreempted) || errors.Is(err, work.ErrFenced)) { // nothing was called
 		return c.out, err
 	}
 	c.record(ctx, err)
@@ -215,7 +215,7 @@ func (c *Completing) rounds(ctx context.Context) error {
 	}
 	for {
 		err := c.round(ctx)
-		ctx = work.Stay(ctx)                                          // the first round is paid
+		ctx = work.WithoutPreemption(ctx)                                          // the first round is paid
 		if errors.Is(err, providers.ErrMaxCost) && c.out.Rounds > 0 { // what it was answered so far is paid
 			c.out.StopReason = MaxCost
 			return nil

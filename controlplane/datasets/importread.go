@@ -103,8 +103,8 @@ func (a *attempt) read(ctx context.Context, schemas schemas) (err error) {
 				return err
 			}
 			// What comes after a turn finds its place in the file again, so that a turn is worth it.
-			if !b.atEnd && work.MustLeave(ctx) && time.Since(ready) > ready.Sub(begun) {
-				return work.ErrLeaves
+			if !b.atEnd && work.IsPreempted(ctx) && time.Since(ready) > ready.Sub(begun) {
+				return work.ErrPreempted
 			}
 		}
 		return nil

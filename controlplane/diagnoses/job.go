@@ -103,8 +103,8 @@ func (t *try) diagnose(ctx context.Context) (*Result, error) {
 				return nil, err
 			}
 		}
-		if work.MustLeave(ctx) {
-			return nil, work.ErrLeaves
+		if work.IsPreempted(ctx) {
+			return nil, work.ErrPreempted
 		}
 		if answer, err = t.call(ctx, answer); err != nil {
 			return nil, err
@@ -177,7 +177,7 @@ func (t *try) call(ctx context.Context, before *Answer) (*Answer, error) {
 	if err != nil {
 		return nil, err //nolint:wrapcheck // it is for the user
 	}
-	ctx = work.Stay(ctx) // the answer is paid
+	ctx = work.WithoutPreemption(ctx) // the answer is paid
 	answer.RunID, answer.InputTokens, answer.OutputTokens = done.Run, done.Usage.Input, done.Usage.Output
 	if said := done.Last.Result; said != nil {
 		answer.Model, answer.Finish = said.Model, said.FinishReason

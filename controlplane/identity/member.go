@@ -128,7 +128,7 @@ func (s *Service) SetRole(ctx context.Context, grant access.Grant, user uuid.UUI
 		if err := setRole(ctx, tx, at, user, role, s.now()); err != nil {
 			return err
 		}
-		if err := s.settle(ctx, tx, at, user); err != nil {
+		if err := s.endRoleChange(ctx, tx, at, user); err != nil {
 			return err
 		}
 		changed, err = member(ctx, tx, at, user)
@@ -161,7 +161,7 @@ func (s *Service) Remove(ctx context.Context, grant access.Grant, user uuid.UUID
 		if err != nil {
 			return err
 		}
-		return s.settle(ctx, tx, at, user)
+		return s.endRoleChange(ctx, tx, at, user)
 	})
 }
 
@@ -178,7 +178,7 @@ func (s *Service) Leave(ctx context.Context, grant access.Grant) error {
 		if err := remove(ctx, tx, at, grant.Principal.User.ID); err != nil {
 			return err
 		}
-		return s.settle(ctx, tx, at, grant.Principal.User.ID)
+		return s.endRoleChange(ctx, tx, at, grant.Principal.User.ID)
 	})
 }
 
@@ -216,9 +216,9 @@ func (s *Service) asAdmin(
 	})
 }
 
-// settle ends a change of the user's roles. It revokes the invitations that the user could not create now. It returns
+// endRoleChange ends a change of the user's roles. It revokes the invitations that the user could not create now. It returns
 // [ErrLastOwner] if the organization would have no owner.
-func (s *Service) settle(ctx context.Context, tx postgres.DB, at place, user uuid.UUID) error {
+func (s *Service) endRoleChange(ctx context.Context, tx postgres.DB, at place, user uuid.UUID) error {
 	if _, err := tx.Exec(ctx, "revoke invitations beyond role", at.args(pgx.NamedArgs{"user": user, "now": s.now()})); err != nil {
 		return err
 	}

@@ -188,7 +188,7 @@ func (c *completion) do(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		ctx = work.Stay(ctx) // the attempt may be paid
+		ctx = work.WithoutPreemption(ctx) // the attempt may be paid
 		if failed == nil {
 			c.answer.Result = result
 			c.succeeded(ctx)

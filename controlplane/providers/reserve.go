@@ -49,7 +49,7 @@ type reservation struct {
 	most *Money
 }
 
-// reserve waits until the limits of a connection allow a call, at most until the deadline of the context's wait. It returns [work.ErrLeaves] if
+// reserve waits until the limits of a connection allow a call, at most until the deadline of the context's wait. It returns [work.ErrPreempted] if
 // the job should leave, and [work.ErrFenced] if another attempt at it has replaced this one.
 func (s *Service) reserve(ctx context.Context, p *Provider, c *Call, most *Money, until time.Time) (reservation, error) {
 	wait, cancel := context.WithDeadline(ctx, until)
@@ -57,8 +57,8 @@ func (s *Service) reserve(ctx context.Context, p *Provider, c *Call, most *Money
 	q := s.queueOf(p.ID)
 	select {
 	case q.turn <- struct{}{}:
-	case <-work.Leaving(ctx):
-		return reservation{}, work.ErrLeaves
+	case <-work.Preempted(ctx):
+		return reservation{}, work.ErrPreempted
 	case <-wait.Done():
 		return reservation{}, s.notInTime(ctx, p, time.Time{})
 	}
@@ -79,9 +79,9 @@ func (s *Service) reserve(ctx context.Context, p *Provider, c *Call, most *Money
 		select {
 		case <-timer.C:
 		case <-q.freed:
-		case <-work.Leaving(ctx):
+		case <-work.Preempted(ctx):
 			timer.Stop()
-			return reservation{}, work.ErrLeaves
+			return reservation{}, work.ErrPreempted
 		case <-wait.Done():
 			timer.Stop()
 			return reservation{}, s.notInTime(ctx, p, time.Time{})

@@ -13,7 +13,7 @@ func (r *Recording) WasTold(i int, text string) bool {
 
 // readDependence finds requests that have an output of an earlier step in a text that only the program makes.
 func (r *Recording) readDependence() {
-	c := cone{Recording: r, begins: map[string][]int{}}
+	c := downstream{Recording: r, begins: map[string][]int{}}
 	whole := map[string]bool{}
 	for i := range r.Steps {
 		s := &r.Steps[i]

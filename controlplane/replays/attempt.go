@@ -151,8 +151,8 @@ func (m *making) call(ctx context.Context, call engine.Call) (engine.Answer, err
 	if m.isStopped() {
 		return engine.Answer{}, errStopped
 	}
-	if work.MustLeave(ctx) { // the steps so far are stored
-		return engine.Answer{}, work.ErrLeaves
+	if work.IsPreempted(ctx) { // the steps so far are stored
+		return engine.Answer{}, work.ErrPreempted
 	}
 	request, err := call.Request.LLM()
 	if refused := problem.Of(err); refused != nil {

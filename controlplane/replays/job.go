@@ -58,8 +58,8 @@ type try struct {
 	source *source
 	// edits and null are those of treatments and controls.
 	edits, null *edit.Checked
-	// cone are the steps that the edits can have changed.
-	cone    []bool
+	// downstream are the steps that the edits can have changed.
+	downstream    []bool
 	outcome *grader.Grader // nil for none
 	panel   JudgePanel     // nil for none
 	budget  *providers.Budget
@@ -159,7 +159,7 @@ func (t *try) prepare(ctx context.Context) error {
 	if t.null, err = edit.Check(recording, nil, "edits"); err != nil {
 		return err //nolint:wrapcheck // it names the edit
 	}
-	t.cone = recording.Cone(t.changed())
+	t.downstream = recording.Downstream(t.changed())
 	if len(t.config.Outcome) > 0 {
 		if t.outcome, err = grader.Parse(t.config.Outcome, "outcome"); err != nil {
 			return err //nolint:wrapcheck // it names the grader
@@ -216,8 +216,8 @@ func (t *try) attempts(ctx context.Context) error {
 			if t.isStopped() || failed.Load() {
 				return nil
 			}
-			if work.MustLeave(ctx) {
-				return work.ErrLeaves
+			if work.IsPreempted(ctx) {
+				return work.ErrPreempted
 			}
 			err := t.attempt(ctx, one)
 			if errors.Is(err, errStopped) {

@@ -71,7 +71,7 @@ func (t *try) evidence(ctx context.Context) (in verdict.Input, err error) {
 		addSignatures(in.Steps, index, i+1, details.Steps, attempt.Unfinished == "")
 		if a.Role == Control {
 			in.Changes = addChanges(in.Changes, recording, result)
-		} else if attempt.Unfinished == "" && attempt.EnteredCone && details.Did.Bytes != was.Bytes {
+		} else if attempt.Unfinished == "" && attempt.ReachedEdit && details.Did.Bytes != was.Bytes {
 			in.DiffEmpty = false
 		}
 	}
@@ -89,7 +89,7 @@ func (t *try) evidence(ctx context.Context) (in verdict.Input, err error) {
 		in.Proven = structure.NoEffect && sameTime
 		in.DiffEmpty = in.DiffEmpty && sameTime
 	}
-	if len(t.edits.Edits) == 0 && t.config.Executor == engine.ExecutorCassette && !slices.Contains(t.cone, true) {
+	if len(t.edits.Edits) == 0 && t.config.Executor == engine.ExecutorCassette && !slices.Contains(t.downstream, true) {
 		in.Proven = in.DiffEmpty // there is nothing to change, and nothing to make anew
 	}
 	return in, nil
@@ -183,7 +183,7 @@ func attemptOf(a *Attempt, r *Result, did *Did) verdict.Attempt {
 		cached = new(float64(*r.CachedTokens) / float64(r.Spent.InputTokens))
 	}
 	return verdict.Attempt{
-		Run: runOf(did, r.Outcome), Batch: batch, Models: r.Models, Fingerprints: r.Fingerprints, CachedShare: cached, Unfinished: a.unfinished(), Role: verdict.Role(a.Role), Index: a.Index, EnteredCone: r.EnteredCone, ConeCalls: r.ConeCalls, ConeLive: r.ConeLive,
+		Run: runOf(did, r.Outcome), Batch: batch, Models: r.Models, Fingerprints: r.Fingerprints, CachedShare: cached, Unfinished: a.unfinished(), Role: verdict.Role(a.Role), Index: a.Index, ReachedEdit: r.ReachedEdit, DownstreamCalls: r.DownstreamCalls, DownstreamLive: r.DownstreamLive,
 		OutsideDifferences: r.OutsideDifferences, Exposure: exposureOf(r.Exposure),
 	}
 }
@@ -244,12 +244,12 @@ func distances(ctx context.Context, all []*Did) (structure, answer [][]float64, 
 	return structure, answer, nil
 }
 
-// steps returns the calls in the cone, with what the recorded run decided there.
+// steps returns the downstream calls, with what the recorded run decided there.
 func (t *try) steps(signatures []string, attempts int) []verdict.Step {
 	var list []verdict.Step
 	for i := range t.source.recording.Steps {
 		step := &t.source.recording.Steps[i]
-		if t.cone[i] && step.Kind != recorded.KindFrame {
+		if t.downstream[i] && step.Kind != recorded.KindFrame {
 			all := make([]string, attempts+1)
 			all[0] = signatures[i]
 			list = append(list, verdict.Step{ID: step.SpanID, Name: fmt.Sprintf("step %d, %s", i+1, step.Name), Signatures: all})

@@ -22,10 +22,10 @@ type Result struct {
 	Warnings []string       `json:"warnings"`
 	// DurationMS is that of the run, nil if it is unknown.
 	DurationMS *float64 `json:"duration_ms"`
-	// ConeCalls counts calls in the cone, ConeLive those of them that were made. EnteredCone is whether there are any.
-	ConeCalls   int  `json:"cone_calls"`
-	ConeLive    int  `json:"cone_live"`
-	EnteredCone bool `json:"entered_cone"`
+	// DownstreamCalls counts downstream calls, DownstreamLive those of them that were made. ReachedEdit is whether there are any.
+	DownstreamCalls   int  `json:"cone_calls"`
+	DownstreamLive    int  `json:"cone_live"`
+	ReachedEdit bool `json:"entered_cone"`
 	// OutsideDifferences counts steps that differ and that the edit cannot have changed.
 	OutsideDifferences int `json:"outside_differences"`
 	// Models and Fingerprints are those of answers that were made.
@@ -92,9 +92,9 @@ func (m *making) result(ctx context.Context, made *engine.Attempt) (*Result, *De
 	}
 	for i := range made.Steps {
 		step := &made.Steps[i]
-		inCone := step.Recorded < 0 || m.cone[step.Recorded]
+		isDownstream := step.Recorded < 0 || m.downstream[step.Recorded]
 		cut := made.Stop.Reason != engine.StopCompleted && step.Source == engine.SourceNotReached
-		from := StepSource{Recorded: step.SpanID, Source: step.Source, Tier: step.Tier, InCone: inCone, Outside: step.Differs && !inCone && !cut}
+		from := StepSource{Recorded: step.SpanID, Source: step.Source, Tier: step.Tier, InCone: isDownstream, Outside: step.Differs && !isDownstream && !cut}
 		if step.Source != engine.SourceNotReached && !step.Unrecorded {
 			from.SpanID = m.spanID(step)
 		}
@@ -107,13 +107,13 @@ func (m *making) result(ctx context.Context, made *engine.Attempt) (*Result, *De
 		if !call {
 			continue
 		}
-		if inCone {
-			r.EnteredCone = true
-			r.ConeCalls++
+		if isDownstream {
+			r.ReachedEdit = true
+			r.DownstreamCalls++
 		}
 		if step.Source == engine.SourceReissued {
-			if inCone {
-				r.ConeLive++
+			if isDownstream {
+				r.DownstreamLive++
 			}
 			r.answered(step.Response)
 		}

@@ -41,7 +41,7 @@ func requireFits(t *testing.T, schema string, text []byte) {
 func made(role verdict.Role, index int, decisions string, outcome, cost float64) verdict.Attempt {
 	return verdict.Attempt{
 		Run:  verdict.Run{Outcome: &outcome, CostUSD: &cost, Bytes: decisions, Decisions: decisions},
-		Role: role, Index: index, EnteredCone: true, ConeCalls: 2, ConeLive: 2, Exposure: verdict.Exposure{Reissued: 2},
+		Role: role, Index: index, ReachedEdit: true, DownstreamCalls: 2, DownstreamLive: 2, Exposure: verdict.Exposure{Reissued: 2},
 	}
 }
 
@@ -89,7 +89,7 @@ func several(controls, treatments int, control, treatment verdict.Attempt) (list
 
 // quiet is an attempt that called nothing.
 func quiet(a verdict.Attempt) verdict.Attempt {
-	a.ConeLive, a.Exposure = 0, verdict.Exposure{}
+	a.DownstreamLive, a.Exposure = 0, verdict.Exposure{}
 	return a
 }
 

@@ -70,7 +70,7 @@ type leasedRun struct {
 
 // Score scores the runs that a rule has taken and that are due. What is there by others is left to them.
 func (s *Service) Score(ctx context.Context, id uuid.UUID) error {
-	for until := time.Now().Add(workTime); time.Now().Before(until) && !work.MustLeave(ctx); {
+	for until := time.Now().Add(workTime); time.Now().Before(until) && !work.IsPreempted(ctx); {
 		w, err := s.worker(ctx, id)
 		if err != nil || w == nil {
 			return err
@@ -134,7 +134,7 @@ func (w *worker) work(ctx context.Context) (int, error) {
 		defer close(landed)
 		w.flushAll(context.WithoutCancel(ctx), outcomes) // what was paid is stored, also if the process stops
 	}()
-	err = w.scoreAll(work.Stay(ctx), list, outcomes) // the batch has its money reserved
+	err = w.scoreAll(work.WithoutPreemption(ctx), list, outcomes) // the batch has its money reserved
 	close(outcomes)
 	<-landed
 	return len(list), err

@@ -57,7 +57,7 @@ type AgentRun struct {
 
 // ofAgent selects runs of an agent, or of a name without an agent.
 func (s *Service) ofAgent(ctx context.Context, projects access.Projects, f Filter, agent string) (Filter, where, error) {
-	f, err := s.settle(ctx, projects, f)
+	f, err := s.resolve(ctx, projects, f)
 	if err != nil {
 		return f, where{}, err
 	}

@@ -25,7 +25,7 @@ const (
 func (s *Service) Export(ctx context.Context, projects access.Projects, filter Filter, run func(*Run) error, span func(*Span) error) error {
 	projects = projects.Only(filter.ProjectID)
 	// The window stays where it was when the export began.
-	filter, err := s.settle(ctx, projects, filter)
+	filter, err := s.resolve(ctx, projects, filter)
 	if err != nil {
 		return err
 	}

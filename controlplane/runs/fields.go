@@ -99,7 +99,7 @@ func (s *Service) FieldValues(ctx context.Context, projects access.Projects, f F
 // values counts the runs by an expression, which args belong to, or by [ScoreNameField].
 func (s *Service) values(ctx context.Context, projects access.Projects, f Filter, expression, prefix string, limit int, args ...any) (FieldValues, error) {
 	projects = projects.Only(f.ProjectID)
-	f, err := s.settle(ctx, projects, f)
+	f, err := s.resolve(ctx, projects, f)
 	if err != nil {
 		return FieldValues{}, err
 	}

@@ -76,7 +76,7 @@ func (s *Service) List(ctx context.Context, projects access.Projects, q ListQuer
 		return Page{}, ErrInvalidCursor
 	}
 	l := list{service: s, projects: projects, query: q, digest: digest, after: after}
-	if l.query.Filter, err = s.settle(ctx, projects, q.Filter); err != nil {
+	if l.query.Filter, err = s.resolve(ctx, projects, q.Filter); err != nil {
 		return Page{}, err
 	}
 	var rows []listRow

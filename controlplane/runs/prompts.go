@@ -18,8 +18,8 @@ type PromptTexts interface {
 	TextIDs(ctx context.Context, in access.Projects, id, name, version string) (map[string][]uint64, error)
 }
 
-// settle returns the filter with its window at the current time, with the texts of its prompts, and with the scores that fail runs.
-func (s *Service) settle(ctx context.Context, in access.Projects, f Filter) (Filter, error) {
+// resolve returns the filter with its window at the current time, with the texts of its prompts, and with the scores that fail runs.
+func (s *Service) resolve(ctx context.Context, in access.Projects, f Filter) (Filter, error) {
 	return s.settleAt(ctx, in, f, s.now())
 }
 

@@ -136,7 +136,7 @@ func (s *Service) Stats(ctx context.Context, projects access.Projects, q StatsQu
 func (s *Service) statsBy(ctx context.Context, projects access.Projects, q StatsQuery, by grouping) (Stats, error) {
 	projects = projects.Only(q.ProjectID)
 	var err error
-	if q.Filter, err = s.settle(ctx, projects, q.Filter); err != nil {
+	if q.Filter, err = s.resolve(ctx, projects, q.Filter); err != nil {
 		return Stats{}, err
 	}
 	if q.StartAfter.IsZero() || q.StartBefore.IsZero() {

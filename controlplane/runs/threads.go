@@ -95,7 +95,7 @@ func (s *Service) Threads(ctx context.Context, projects access.Projects, q Threa
 	if err != nil {
 		return ThreadPage{}, err
 	}
-	if q.Filter, err = s.settle(ctx, projects, q.Filter); err != nil {
+	if q.Filter, err = s.resolve(ctx, projects, q.Filter); err != nil {
 		return ThreadPage{}, err
 	}
 	found, err := s.matchingThreads(ctx, projects, q, after)
@@ -244,7 +244,7 @@ func (s *Service) Thread(ctx context.Context, projects access.Projects, q Thread
 	if q.ThreadID == "" {
 		return ThreadRuns{}, ErrNotFound
 	}
-	filter, err := s.settle(ctx, projects, Filter{ProjectID: q.ProjectID, Traces: q.Traces, Source: q.Source})
+	filter, err := s.resolve(ctx, projects, Filter{ProjectID: q.ProjectID, Traces: q.Traces, Source: q.Source})
 	if err != nil {
 		return ThreadRuns{}, err
 	}

@@ -67,11 +67,11 @@ func (s *Service) Watch(ctx context.Context, projects access.Projects, f Filter,
 	if err != nil {
 		return nil, err
 	}
-	settled, err := s.settle(ctx, projects, f)
+	resolved, err := s.resolve(ctx, projects, f)
 	if err != nil {
 		return nil, err
 	}
-	f.Prompts, f.failures = settled.Prompts, settled.failures // the window moves on
+	f.Prompts, f.failures = resolved.Prompts, resolved.failures // the window moves on
 	w := &Watch{service: s, projects: projects, filter: f, names: scoreNames, updates: make(chan changes, maxBehind), From: from}
 	if from.IsZero() {
 		w.From = now

@@ -136,7 +136,7 @@ func (s *Service) WrittenSample(ctx context.Context, in access.Projects, written
 	if !ok {
 		return nil, nextMark(nil, after, written.Until, limit), nil
 	}
-	f, err := s.settle(ctx, projects, sample.Filter)
+	f, err := s.resolve(ctx, projects, sample.Filter)
 	if err != nil {
 		return nil, after, err
 	}

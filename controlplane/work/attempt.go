@@ -32,7 +32,7 @@ func Change(ctx context.Context, db postgres.DB, statement string, args ...pgx.N
 type place struct {
 	job     *int64
 	attempt *int
-	leaving chan struct{}
+	preempted chan struct{}
 }
 
 type placeKey struct{}

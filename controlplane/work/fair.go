@@ -23,52 +23,53 @@ const (
 	turn = 3 * time.Second
 )
 
-// Leaving is closed when another project waits for the place of the job. A job that can stop between two steps stores what it has and returns
-// an [RetryLaterError]; it comes again in its turn.
-func Leaving(ctx context.Context) <-chan struct{} {
-	return placeOf(ctx).leaving // nil, which never closes, outside of a job
+// Preempted is closed when another project waits for the place of the job. A job that can stop between two steps stores what it has and
+// returns an [RetryLaterError]; it runs again in its turn.
+func Preempted(ctx context.Context) <-chan struct{} {
+	return placeOf(ctx).preempted // nil, which never closes, outside of a job
 }
 
-// Stay returns a context for a step that must not be left half-way, such as one that has paid for a part: a job that leaves would do it again.
-func Stay(ctx context.Context) context.Context {
+// WithoutPreemption returns a context for a step that must not be left half-way, such as one that has paid for a part: a job that is
+// preempted does the step again.
+func WithoutPreemption(ctx context.Context) context.Context {
 	stays := placeOf(ctx)
-	stays.leaving = nil
+	stays.preempted = nil
 	return context.WithValue(ctx, placeKey{}, stays)
 }
 
-// MustLeave reports whether the job should give its place to another project.
-func MustLeave(ctx context.Context) bool {
+// IsPreempted reports whether the job should give its place to another project.
+func IsPreempted(ctx context.Context) bool {
 	select {
-	case <-Leaving(ctx):
+	case <-Preempted(ctx):
 		return true
 	default:
 		return false
 	}
 }
 
-// ErrLeaves is what a job returns that gives its place to another project.
-var ErrLeaves = &RetryLaterError{After: time.Second}
+// ErrPreempted is what a job returns that gives its place to another project.
+var ErrPreempted = &RetryLaterError{After: time.Second}
 
 // enter adds a job to those that this process works on.
 func (q *Queue) enter(ctx context.Context, job *rivertype.JobRow) (context.Context, func()) {
-	leaving := make(chan struct{})
+	preempted := make(chan struct{})
 	q.mu.Lock()
-	q.leaving[job.ID] = leaving
+	q.preempted[job.ID] = preempted
 	q.mu.Unlock()
-	return context.WithValue(ctx, placeKey{}, place{&job.ID, &job.Attempt, leaving}), func() {
+	return context.WithValue(ctx, placeKey{}, place{&job.ID, &job.Attempt, preempted}), func() {
 		q.mu.Lock()
-		delete(q.leaving, job.ID)
+		delete(q.preempted, job.ID)
 		q.mu.Unlock()
 	}
 }
 
-// leave tells a job of this process to give its place to others.
-func (q *Queue) leave(job int64) {
+// preempt tells a job of this process to give its place to others.
+func (q *Queue) preempt(job int64) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if leaving, mine := q.leaving[job]; mine {
-		close(leaving)
-		delete(q.leaving, job)
+	if preempted, mine := q.preempted[job]; mine {
+		close(preempted)
+		delete(q.preempted, job)
 	}
 }
 
@@ -98,7 +99,7 @@ func (q *Queue) listen(ctx context.Context) {
 		Opened: func(context.Context, *pgx.Conn) error { q.wakeUp(); return nil },
 		Notified: func(_ context.Context, _ *pgx.Conn, payload string) error {
 			if job, err := strconv.ParseInt(payload, 10, 64); err == nil {
-				q.leave(job)
+				q.preempt(job)
 			} else {
 				q.wakeUp()
 			}

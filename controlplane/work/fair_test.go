@@ -123,10 +123,10 @@ func TestJobsLeaveForOthers(t *testing.T) {
 			return nil
 		}
 		select {
-		case <-work.Leaving(ctx):
-			assert.True(t, work.MustLeave(ctx))
-			assert.False(t, work.MustLeave(work.Stay(ctx)), "it is in the middle of a step")
-			return work.ErrLeaves
+		case <-work.Preempted(ctx):
+			assert.True(t, work.IsPreempted(ctx))
+			assert.False(t, work.IsPreempted(work.WithoutPreemption(ctx)), "it is in the middle of a step")
+			return work.ErrPreempted
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -157,13 +157,13 @@ func TestAnotherJobLeaves(t *testing.T) {
 		if a.Name == "newcomer" {
 			return nil
 		}
-		leaving := work.Leaving(ctx)
+		preempted := work.Preempted(ctx)
 		if a.Name == "stays" {
-			leaving = nil
+			preempted = nil
 		}
 		select {
-		case <-leaving:
-			return work.ErrLeaves
+		case <-preempted:
+			return work.ErrPreempted
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -230,7 +230,7 @@ func TestAttempt(t *testing.T) {
 	}{
 		"done":                             {ctx: t.Context(), last: true},
 		"another attempt has it":           {ctx: t.Context(), last: true, does: work.ErrFenced},
-		"comes again":                      {ctx: t.Context(), last: true, does: work.ErrLeaves, want: work.ErrLeaves},
+		"comes again":                      {ctx: t.Context(), last: true, does: work.ErrPreempted, want: work.ErrPreempted},
 		"tried again":                      {ctx: t.Context(), does: broken, want: broken},
 		"the process stops":                {ctx: ended, last: true, does: broken, want: broken},
 		"fails for good":                   {ctx: t.Context(), last: true, does: broken, want: broken, failed: true},

@@ -72,8 +72,8 @@ type Queue struct {
 	// wake has an element when places may be free.
 	wake chan struct{}
 	mu   sync.Mutex
-	// leaving are the jobs that this process works on. The channel is closed when the job must give its place to others.
-	leaving map[int64]chan struct{}
+	// preempted are the jobs that this process works on. The channel is closed when the job must give its place to others.
+	preempted map[int64]chan struct{}
 }
 
 // New returns the queue in the database. Nothing works on it until [Queue.Run].
@@ -84,7 +84,7 @@ func New(pool *pgxpool.Pool, now func() time.Time, log *slog.Logger) (*Queue, er
 	}
 	return &Queue{
 		pool: pool, db: postgres.NewDB(pool, queries), adding: adding, workers: river.NewWorkers(), now: now, log: log,
-		wake: make(chan struct{}, 1), leaving: map[int64]chan struct{}{},
+		wake: make(chan struct{}, 1), preempted: map[int64]chan struct{}{},
 	}, nil
 }
 
@@ -100,7 +100,7 @@ func (h levelHandler) Enabled(ctx context.Context, level slog.Level) bool {
 }
 
 // Func is what a worker does. Its context ends if the job is cancelled, or if the process must give it up. last is whether the
-// job does not run again if it fails. [Leaving] says when others need its place.
+// job does not run again if it fails. [Preempted] says when others need its place.
 type Func[T river.JobArgs] func(ctx context.Context, args T, last bool) error
 
 // Register sets the work for jobs of a kind. It must be called before [Queue.Run].

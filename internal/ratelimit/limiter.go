@@ -71,7 +71,7 @@ func (l *Limiter) Admit(cost Cost, claims ...Claim) Decision {
 		}
 		b.mu.Unlock()
 	}
-	decision.settle()
+	decision.complete()
 	return decision
 }
 
@@ -237,8 +237,8 @@ func (d *Decision) consider(b *bucket, cost *Cost, md *mode) {
 	}
 }
 
-// settle completes the decision after all buckets were considered.
-func (d *Decision) settle() {
+// complete completes the decision after all buckets were considered.
+func (d *Decision) complete() {
 	switch {
 	case !d.Limited:
 		return

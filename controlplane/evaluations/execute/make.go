@@ -155,7 +155,7 @@ func (a *attempt) makePart(ctx context.Context, after, last int32) error {
 	return a.vote(ctx, after, last)
 }
 
-// pool does the tasks that find finds, several at once, and puts what they make into the database. It returns [work.ErrLeaves] if it stopped
+// pool does the tasks that find finds, several at once, and puts what they make into the database. It returns [work.ErrPreempted] if it stopped
 // for another project.
 func pool[T any, R work.Result](
 	ctx context.Context, a *attempt, put func(context.Context, []R) error, find func(context.Context, chan<- T) error, do func(context.Context, T) (*R, error),
@@ -183,16 +183,16 @@ func pool[T any, R work.Result](
 		defer close(stored)
 		return work.Store(context.WithoutCancel(ctx), rows, put) // what was answered is stored, also after a cancellation
 	})
-	if err := group.Wait(); err != nil || !work.MustLeave(ctx) {
+	if err := group.Wait(); err != nil || !work.IsPreempted(ctx) {
 		return err //nolint:wrapcheck // by those who do the work
 	}
-	return work.ErrLeaves
+	return work.ErrPreempted
 }
 
 // doTasks does tasks until there are no more, or nothing is stored any more.
 func doTasks[T, R any](ctx context.Context, a *attempt, tasks <-chan T, rows chan<- R, stored <-chan struct{}, do func(context.Context, T) (*R, error)) error {
 	for t := range tasks {
-		if a.stopped() || work.MustLeave(ctx) {
+		if a.stopped() || work.IsPreempted(ctx) {
 			continue // it stays missing
 		}
 		var made *R
@@ -200,7 +200,7 @@ func doTasks[T, R any](ctx context.Context, a *attempt, tasks <-chan T, rows cha
 			made, err = do(ctx, t)
 			return err
 		})
-		if errors.Is(err, work.ErrLeaves) { // it waited for a slot at its provider
+		if errors.Is(err, work.ErrPreempted) { // it waited for a slot at its provider
 			continue
 		}
 		if err != nil {
@@ -298,7 +298,7 @@ func (a *attempt) find(ctx context.Context, after, last int32, tasks chan<- task
 					case tasks <- task{number, side, repeat, item, p.sources[side][sourceKey{item.ItemID, repeat}]}:
 					case <-a.stopping.reached:
 						return nil
-					case <-work.Leaving(ctx):
+					case <-work.Preempted(ctx):
 						return nil
 					case <-ctx.Done():
 						return context.Cause(ctx)

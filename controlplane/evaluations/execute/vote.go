@@ -95,7 +95,7 @@ func (a *attempt) ask(ctx context.Context, b *voteRequest) (*evaluations.VoteRow
 			}
 			return nil, nil //nolint:nilnil // it stays missing
 		}
-		ctx = work.Stay(ctx) // the answer is paid
+		ctx = work.WithoutPreemption(ctx) // the answer is paid
 		vote := b.question.Read(done.Last.Result)
 		setAnswer(&made, &vote)
 		if vote.Status != judge.StatusParseError && vote.Status != judge.StatusOffScale || try == voteTries {

@@ -187,8 +187,8 @@ func (t *try) replay(ctx context.Context) error {
 			if t.stopped() {
 				return nil
 			}
-			if work.MustLeave(ctx) {
-				return work.ErrLeaves
+			if work.IsPreempted(ctx) {
+				return work.ErrPreempted
 			}
 			err := t.member(ctx, one)
 			if err != nil {

@@ -271,7 +271,7 @@ func (c *cassette) find(loop int, name, arguments string) lookup {
 		}
 		c.miss(&out, name, arguments)
 	}
-	c.settle(&out)
+	c.checkWorld(&out)
 	return out
 }
 
@@ -300,8 +300,8 @@ func (c *cassette) miss(out *lookup, name, arguments string) {
 	}
 }
 
-// settle says whether the recorded world still holds, and sets the barrier.
-func (c *cassette) settle(out *lookup) {
+// checkWorld says whether the recorded world still holds, and sets the barrier.
+func (c *cassette) checkWorld(out *lookup) {
 	skipped := c.skippedWrite(out.call)
 	served := out.call >= 0
 	if served {

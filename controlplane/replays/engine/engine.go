@@ -55,9 +55,9 @@ type engine struct {
 	tape      *cassette
 	structure timing.Effects
 	ends      map[string]bool
-	// from are the steps that change, and cone what can depend on them.
+	// from are the steps that change, and downstream what can depend on them.
 	from []int
-	cone []bool
+	downstream []bool
 
 	steps []AttemptStep
 	// made is the index of the attempt's step for a recorded model call or tool call. Others are -1.
@@ -156,13 +156,13 @@ func (e *engine) fork() error {
 			e.from = append(e.from, i)
 		}
 	}
-	e.cone = make([]bool, len(e.Steps))
+	e.downstream = make([]bool, len(e.Steps))
 	if len(e.from) > 0 {
-		e.cone = e.Cone(e.from)
+		e.downstream = e.Downstream(e.from)
 	}
 	e.changedBelow = make([]bool, len(e.Steps))
 	for i := range e.Steps {
-		if !e.cone[i] || e.Steps[i].Kind == recorded.KindFrame {
+		if !e.downstream[i] || e.Steps[i].Kind == recorded.KindFrame {
 			continue
 		}
 		for at := e.Steps[i].Parent; at >= 0 && !e.changedBelow[at]; at = e.Steps[at].Parent {
@@ -207,7 +207,7 @@ func (e *engine) coveredBy(i int) int {
 		if _, ok := e.covered[at]; ok {
 			return at
 		}
-		if e.made[at] < 0 && e.cone[at] && !e.deferred[at] {
+		if e.made[at] < 0 && e.downstream[at] && !e.deferred[at] {
 			e.covered[at] = false // it was not called
 			return at
 		}

@@ -94,7 +94,7 @@ func (e *engine) reached(i int) bool {
 	if above := e.coveredBy(i); above >= 0 {
 		return e.covered[above]
 	}
-	return e.stop == nil && !e.cone[i] || e.stop != nil && e.beforeStop(i) || e.hasMade(i) || e.stop == nil && !e.hasCalls(i)
+	return e.stop == nil && !e.downstream[i] || e.stop != nil && e.beforeStop(i) || e.hasMade(i) || e.stop == nil && !e.hasCalls(i)
 }
 
 // beforeStop reports whether a step was recorded before the one at which the attempt ended.
@@ -193,7 +193,7 @@ func (e *engine) frame(i int, changed bool, shift []time.Duration, known []bool)
 	s := &e.Steps[i]
 	step := e.stepOf(i)
 	step.Source, step.Inputs, step.Outputs = SourceCopied, s.Inputs, s.Outputs
-	if text, d := e.renew(s.Inputs); d == derived && e.cone[i] {
+	if text, d := e.renew(s.Inputs); d == derived && e.downstream[i] {
 		step.Inputs, step.Differs, step.Source = text, true, SourceDerived
 	}
 	if step.Duration != nil && known[i] && e.stop == nil && e.structure.Steps[i].Effect == timing.None {

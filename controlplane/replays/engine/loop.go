@@ -42,7 +42,7 @@ func (e *engine) modelStep(ctx context.Context, i int) error {
 	l := e.Steps[i].Loop
 	loop, run := &e.Loops[l], &e.runs[l]
 	k, _ := slices.BinarySearch(loop.Calls, i)
-	if !e.cone[i] && !run.own {
+	if !e.downstream[i] && !run.own {
 		run.at, run.answer, run.called = k, e.recordedAnswer(i), true
 		return e.copy(ctx, i, false)
 	}

@@ -64,7 +64,7 @@ type PlanStep struct {
 	Fate     Fate          `json:"fate"`
 	// Edits are the indexes of the edits that change the step.
 	Edits []int `json:"edits,omitempty"`
-	// InCone reports that the step can depend on the edit: see Recording.Cone.
+	// InCone reports that the step can depend on the edit: see Recording.Downstream.
 	InCone bool `json:"in_cone"`
 	// OnMiss says of a tool call of the fate unknown what happens if the recording does not have it.
 	OnMiss OnMiss `json:"on_miss,omitempty"`
@@ -224,10 +224,10 @@ func (e *engine) plan() *Plan {
 	awaits := e.awaitsBelow()
 	for i := range e.Steps {
 		s := &e.Steps[i]
-		step := PlanStep{Recorded: i, SpanID: s.SpanID, Kind: s.Kind, Name: s.Name, Fate: e.fates[i], Note: e.notes[i], Edits: e.edits.ByStep[i], InCone: e.cone[i]}
+		step := PlanStep{Recorded: i, SpanID: s.SpanID, Kind: s.Kind, Name: s.Name, Fate: e.fates[i], Note: e.notes[i], Edits: e.edits.ByStep[i], InCone: e.downstream[i]}
 		switch {
 		case step.Fate != "":
-		case !e.cone[i] && (e.stop == nil || e.beforeStop(i)):
+		case !e.downstream[i] && (e.stop == nil || e.beforeStop(i)):
 			step.Fate = FateCopied
 		case s.Kind == recorded.KindFrame && e.stop == nil && !awaits[i]:
 			step.Fate = FateCopied
@@ -244,7 +244,7 @@ func (e *engine) plan() *Plan {
 					step.OnMiss = MissStop
 				}
 			}
-			if e.cone[i] && e.tape.policy(s.Tool.Name).SideEffects == "" && e.Effects[s.Tool.Name] == "" {
+			if e.downstream[i] && e.tape.policy(s.Tool.Name).SideEffects == "" && e.Effects[s.Tool.Name] == "" {
 				unknown[s.Tool.Name] = true
 			}
 		}

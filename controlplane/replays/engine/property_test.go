@@ -116,7 +116,7 @@ func TestProperties(t *testing.T) {
 
 			plan, err := MakePlan(r, null, fork)
 			require.NoError(t, err)
-			cone := r.Cone([]int{i})
+			downstream := r.Downstream([]int{i})
 			for _, step := range again.Steps {
 				if step.Kind == recorded.KindFrame {
 					continue
@@ -131,9 +131,9 @@ func TestProperties(t *testing.T) {
 				default:
 					served++
 				}
-				if !cone[step.Recorded] {
-					require.Equal(t, SourceCopied, step.Source, "run %d from %d: step %d is outside the cone", n, i, step.Recorded)
-					require.Equal(t, FateCopied, fate, "run %d from %d: step %d is outside the cone", n, i, step.Recorded)
+				if !downstream[step.Recorded] {
+					require.Equal(t, SourceCopied, step.Source, "run %d from %d: step %d is not downstream", n, i, step.Recorded)
+					require.Equal(t, FateCopied, fate, "run %d from %d: step %d is not downstream", n, i, step.Recorded)
 				}
 				switch fate {
 				case FateCopied:
@@ -170,7 +170,7 @@ func wild(tb testing.TB, r *recorded.Recording, random *rand.Rand) ModelFunc {
 	}
 }
 
-// TestWildAnswers: what differs is in the cone; no recorded step stands twice; an attempt that is resumed at any step is the same.
+// TestWildAnswers: what differs is downstream of the edit; no recorded step stands twice; an attempt that is resumed at any step is the same.
 func TestWildAnswers(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
@@ -205,7 +205,7 @@ func TestWildAnswers(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, stored, attempt.Steps)
 		stops[attempt.Stop.Reason]++
-		cone := r.Cone(from)
+		downstream := r.Downstream(from)
 		stands := map[int]bool{}
 		for _, step := range attempt.Steps {
 			if step.Kind == recorded.KindFrame && step.Source != SourceNotReached {
@@ -213,13 +213,13 @@ func TestWildAnswers(t *testing.T) {
 			}
 			require.False(t, step.Differs && step.Source == SourceCopied, "run %d: step %d differs and is copied", n, step.Recorded)
 			if step.Recorded < 0 {
-				require.True(t, step.Parent < 0 || cone[step.Parent], "run %d: a new step is in the cone", n)
+				require.True(t, step.Parent < 0 || downstream[step.Parent], "run %d: a new step is downstream", n)
 				continue
 			}
 			require.False(t, stands[step.Recorded], "run %d: step %d stands twice", n, step.Recorded)
 			stands[step.Recorded] = true
 			if step.Differs && attempt.Stop.Reason == StopCompleted {
-				require.True(t, cone[step.Recorded], "run %d: step %d differs outside the cone", n, step.Recorded)
+				require.True(t, downstream[step.Recorded], "run %d: step %d differs without being downstream", n, step.Recorded)
 			}
 		}
 		require.Len(t, stands, len(r.Steps), "run %d: every recorded step is accounted for", n)

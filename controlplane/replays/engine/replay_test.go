@@ -413,8 +413,8 @@ func TestSequentialAgents(t *testing.T) {
 	assert.JSONEq(t, `{"role":"user","content":"Bees dance to talk."}`, string(s.calls[1].Request.Messages[1]))
 	assert.Equal(t, last, s.calls[1].Recorded)
 	assert.JSONEq(t, `{"text":"Bees dance.","words":3}`, attempt.Steps[3].Outputs)
-	cone := r.Cone([]int{draft})
-	assert.Equal(t, []bool{true, true, true, false, false, true, true}, cone)
+	downstream := r.Downstream([]int{draft})
+	assert.Equal(t, []bool{true, true, true, false, false, true, true}, downstream)
 
 	b, draft, _ = record(func(text string) string { return "Edit this text: " + text })
 	r = b.Read()

@@ -52,10 +52,10 @@ func (e *engine) toolStep(ctx context.Context, i int) error {
 	switch {
 	case e.made[i] >= 0:
 		return nil
-	case s.Loop >= 0 && e.runs[s.Loop].awaits && e.cone[i] && e.made[s.Asker] < 0:
+	case s.Loop >= 0 && e.runs[s.Loop].awaits && e.downstream[i] && e.made[s.Asker] < 0:
 		e.fate(i, FateUnknown, "A model that is asked again may call it or not.")
 		return nil
-	case !e.cone[i]:
+	case !e.downstream[i]:
 		return e.copy(ctx, i, false)
 	case s.Asker >= 0 && (e.made[s.Asker] < 0 || e.steps[e.made[s.Asker]].Source != SourceCopied):
 		return nil // useTool made it, or nothing asked for it

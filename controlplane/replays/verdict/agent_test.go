@@ -136,7 +136,7 @@ func replayOf(episodes []episode, controls int, seed uint64) Input {
 		Answer:    matrix(episodes, func(x, y episode) float64 { return wordDistance(x.answer, y.answer) }),
 	}
 	for i, e := range episodes[1:] {
-		attempt := Attempt{Run: e.run, Role: Control, Index: i, EnteredCone: true, ConeCalls: 8, ConeLive: 4, Exposure: Exposure{Reissued: 4}}
+		attempt := Attempt{Run: e.run, Role: Control, Index: i, ReachedEdit: true, DownstreamCalls: 8, DownstreamLive: 4, Exposure: Exposure{Reissued: 4}}
 		if i >= controls {
 			attempt.Role = Treatment
 		}

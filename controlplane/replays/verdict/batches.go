@@ -110,7 +110,7 @@ func (ts trials) madeApart(v *Verdict) {
 		}
 		unnamed = unnamed || slices.ContainsFunc(slices.Concat(t.controls, t.treatments), func(i int) bool {
 			a := &t.Attempts[i]
-			return a.ConeLive > 0 && (t.ModelEdited || len(a.Fingerprints) == 0)
+			return a.DownstreamLive > 0 && (t.ModelEdited || len(a.Fingerprints) == 0)
 		})
 	}
 	for role, name := range []string{"control", "treatment"} {

@@ -24,7 +24,7 @@ func TestBound(t *testing.T) {
 				if j >= n {
 					role = Treatment
 				}
-				in.Attempts = append(in.Attempts, Attempt{Role: role, Index: j, EnteredCone: true, ConeCalls: 1, ConeLive: 1})
+				in.Attempts = append(in.Attempts, Attempt{Role: role, Index: j, ReachedEdit: true, DownstreamCalls: 1, DownstreamLive: 1})
 			}
 			fill(random, &in)
 			if Of(in).Verdict == NoEffectDetected {

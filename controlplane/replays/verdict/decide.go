@@ -76,7 +76,7 @@ func (ts trials) describe(v *Verdict, exact bool) {
 			of   stats.Value
 		}{
 			{&v.Exposure.TaintShare, t.taint()},
-			{&v.Exposure.LiveShare, t.largerShare(func(a *Attempt) int { return a.ConeLive })},
+			{&v.Exposure.LiveShare, t.largerShare(func(a *Attempt) int { return a.DownstreamLive })},
 		} {
 			if share.of.Value != nil && (*share.into == nil || **share.into < *share.of.Value) {
 				*share.into = share.of.Value
@@ -88,7 +88,7 @@ func (ts trials) describe(v *Verdict, exact bool) {
 // live reports whether an attempt that counts called something.
 func (t *trial) live() bool {
 	for _, i := range slices.Concat(t.controls, t.treatments) {
-		if a := &t.Attempts[i]; a.ConeLive > 0 {
+		if a := &t.Attempts[i]; a.DownstreamLive > 0 {
 			return true
 		}
 	}

@@ -32,7 +32,7 @@ type Input struct {
 	// Structure and Answer are distances between all of [Recorded, Attempts...], in that order and 0 or more: those of the sequences of
 	// tool calls, and of the final answers. Nil if there are none; NaN on the diagonal for a run of which it is unknown.
 	Structure, Answer [][]float64
-	// Steps are the aligned positions in the causal cone, in the order of the run.
+	// Steps are the aligned positions downstream of the edit, in the order of the run.
 	Steps []Step
 	// Integrity has what makes the replay unusable, such as a step that could not be rebuilt from the recording.
 	Integrity []Reason
@@ -43,7 +43,7 @@ type Input struct {
 	// Failure is a call that the recording proves to fail by the edit, where no attempt can go on: what the model does then is not
 	// recorded. Nil if there is none.
 	Failure *Failure
-	// DiffEmpty says that no treatment differs from the recorded run in the cone.
+	// DiffEmpty says that no treatment differs from the recorded run downstream of the edit.
 	DiffEmpty bool
 	// ModelEdited says that the edit sets the model, so that controls and treatments need not have the same.
 	ModelEdited bool
@@ -86,12 +86,12 @@ type Attempt struct {
 	Index int
 	// Unfinished says why the attempt has no end, in a word or two, such as a miss; empty if it finished.
 	Unfinished string
-	// EnteredCone says that it got to the edited step.
-	EnteredCone bool
+	// ReachedEdit says that it got to the edited step.
+	ReachedEdit bool
 	Exposure    Exposure
-	// ConeCalls counts the calls of models and tools in the cone, ConeLive those of them that were made, and not served.
-	ConeCalls, ConeLive int
-	// OutsideDifferences counts the steps outside of the cone that differ from the recorded run.
+	// DownstreamCalls counts the downstream calls of models and tools, DownstreamLive those of them that were made, and not served.
+	DownstreamCalls, DownstreamLive int
+	// OutsideDifferences counts the steps that are not downstream of the edit and differ from the recorded run.
 	OutsideDifferences int
 	// Batch is the same for attempts that were made together, controls and treatments in turn. What depends on the time is compared within a
 	// batch only: prices, caches, and the load of a provider.

@@ -266,11 +266,11 @@ func fuzzed(data *[]byte) (in Input) {
 	in.Mode = []Mode{Server, Cassette, "x"}[max(0, next()%16-13)]
 	in.Recorded = run()
 	for i := range next() % 8 {
-		a := Attempt{Run: run(), Role: Control, Index: i, EnteredCone: next()%8 > 0, ConeCalls: next() % 5, Exposure: Exposure{Stale: next() % 4 / 3}}
+		a := Attempt{Run: run(), Role: Control, Index: i, ReachedEdit: next()%8 > 0, DownstreamCalls: next() % 5, Exposure: Exposure{Stale: next() % 4 / 3}}
 		if next()%2 == 0 {
 			a.Role = Treatment
 		}
-		a.ConeLive = min(a.ConeCalls, next()%4)
+		a.DownstreamLive = min(a.DownstreamCalls, next()%4)
 		if next()%9 == 0 {
 			a.Unfinished, a.OutsideDifferences = "%s\x00", next()%3-1
 		}

@@ -48,7 +48,7 @@ func replays(controls, treatments int, control, treatment func(int) episode) Inp
 func quiet(in Input) Input {
 	in.Mode = Cassette
 	for i := range in.Attempts {
-		in.Attempts[i].ConeLive, in.Attempts[i].Exposure = 0, Exposure{}
+		in.Attempts[i].DownstreamLive, in.Attempts[i].Exposure = 0, Exposure{}
 	}
 	return in
 }
@@ -76,7 +76,7 @@ func rows() []row {
 		return func(in *Input) {
 			for i := range in.Attempts {
 				if in.Attempts[i].Role == Treatment {
-					in.Attempts[i].ConeCalls, in.Attempts[i].Exposure.Nearest = 100, int(100*share)
+					in.Attempts[i].DownstreamCalls, in.Attempts[i].Exposure.Nearest = 100, int(100*share)
 				}
 			}
 		}
@@ -116,10 +116,10 @@ func rows() []row {
 	}
 	return []row{
 		{"integrity", with(replays(5, 4, usual, changed), func(in *Input) { in.Integrity = []Reason{{"opaque", "A prompt could not be rebuilt."}} }), Invalid, "opaque"},
-		{"live call in a cassette", with(quiet(replays(1, 1, same, changed)), func(in *Input) { in.Attempts[1].ConeLive = 1 }), Invalid, "live_call_in_cassette"},
-		{"outside of the cone", with(replays(5, 4, usual, changed), func(in *Input) { in.Attempts[6].OutsideDifferences = 2 }), Invalid, "outside_cone_differences"},
+		{"live call in a cassette", with(quiet(replays(1, 1, same, changed)), func(in *Input) { in.Attempts[1].DownstreamLive = 1 }), Invalid, "live_call_in_cassette"},
+		{"outside of what is downstream", with(replays(5, 4, usual, changed), func(in *Input) { in.Attempts[6].OutsideDifferences = 2 }), Invalid, "outside_cone_differences"},
 		{"control without live call differs", quiet(replays(2, 1, usual, changed)), Invalid, "control_differs"},
-		{"did not get to the edit", with(replays(5, 4, usual, changed), treatments(func(a *Attempt) { a.EnteredCone = false })), Invalid, "cone_not_entered"},
+		{"did not get to the edit", with(replays(5, 4, usual, changed), treatments(func(a *Attempt) { a.ReachedEdit = false })), Invalid, "cone_not_entered"},
 		{"no treatment finished", with(replays(5, 4, usual, changed), treatments(func(a *Attempt) { a.Unfinished = "miss" })), Invalid, "nothing_compared"},
 		{"tainted", with(replays(5, 4, usual, changed), taint(.51)), Invalid, "tainted"},
 		{"nothing at all", Input{Mode: Server}, Invalid, "cone_not_entered"},

@@ -46,12 +46,12 @@ func newTrial(in Input) *trial {
 		if a.Role == Treatment {
 			role = 1
 		}
-		fails := in.Failure != nil && role == 1 && a.EnteredCone // what it did until then is known
+		fails := in.Failure != nil && role == 1 && a.ReachedEdit // what it did until then is known
 		switch {
 		case a.Unfinished != "" && !fails:
 			left[role]++
 			why[role][a.Unfinished]++
-		case !a.EnteredCone:
+		case !a.ReachedEdit:
 			left[role]++
 			why[role]["ended before the edited step"]++
 		case role == 0:
@@ -145,8 +145,8 @@ func (t *trial) inconsistencies() (reasons []Reason) {
 	}
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
-		negative := slices.ContainsFunc([]int{a.Exposure.Stale, a.Exposure.Nearest, a.Exposure.Reissued, a.ConeCalls, a.ConeLive, a.OutsideDifferences}, func(n int) bool { return n < 0 })
-		if negative || a.ConeLive > a.ConeCalls || a.Role != Control && a.Role != Treatment {
+		negative := slices.ContainsFunc([]int{a.Exposure.Stale, a.Exposure.Nearest, a.Exposure.Reissued, a.DownstreamCalls, a.DownstreamLive, a.OutsideDifferences}, func(n int) bool { return n < 0 })
+		if negative || a.DownstreamLive > a.DownstreamCalls || a.Role != Control && a.Role != Treatment {
 			add("The counts or the role of attempt %d are wrong.", a.Index)
 			break
 		}
@@ -167,12 +167,12 @@ func (t *trial) integrity() []Reason {
 	for i := range t.Attempts {
 		a := &t.Attempts[i]
 		outside += a.OutsideDifferences
-		live = live || a.ConeLive+a.Exposure.Reissued > 0
+		live = live || a.DownstreamLive+a.Exposure.Reissued > 0
 	}
 	for _, i := range t.controls {
 		a := &t.Attempts[i]
 		other := func(x, y string) bool { return x != "" && y != "" && x != y }
-		differs = differs || a.ConeLive+a.Exposure.tainted() == 0 && (other(a.Bytes, t.Recorded.Bytes) || other(a.Decisions, t.Recorded.Decisions))
+		differs = differs || a.DownstreamLive+a.Exposure.tainted() == 0 && (other(a.Bytes, t.Recorded.Bytes) || other(a.Decisions, t.Recorded.Decisions))
 	}
 	if t.Mode == Cassette && live {
 		add("live_call_in_cassette", "A replay from the recording made a live call.")
@@ -183,7 +183,7 @@ func (t *trial) integrity() []Reason {
 	if differs {
 		add("control_differs", "A control without a live call differs from the recording: the replay engine is at fault.")
 	}
-	entered := func(a Attempt) bool { return a.Role == Treatment && a.EnteredCone }
+	entered := func(a Attempt) bool { return a.Role == Treatment && a.ReachedEdit }
 	switch share, ok := t.taint().Get(); {
 	case t.Proven || t.Failure != nil || len(reasons) > 0:
 	case len(t.treatments) == 0 && !slices.ContainsFunc(t.Attempts, entered):
@@ -202,7 +202,7 @@ const (
 	someTaint = .1
 )
 
-// taint is the larger tainted share of both roles, without a value if there is no call in the cone and nothing is tainted.
+// taint is the larger tainted share of both roles, without a value if there is no downstream call and nothing is tainted.
 func (t *trial) taint() stats.Value {
 	return t.largerShare(func(a *Attempt) int { return a.Exposure.tainted() })
 }
@@ -212,7 +212,7 @@ func (t *trial) largerShare(part func(a *Attempt) int) (share stats.Value) {
 		n, calls := 0, 0
 		for _, i := range places {
 			n += part(&t.Attempts[i])
-			calls += t.Attempts[i].ConeCalls
+			calls += t.Attempts[i].DownstreamCalls
 		}
 		if calls == 0 && n == 0 {
 			continue
@@ -231,7 +231,7 @@ func (t *trial) deterministic() bool {
 		return true
 	}
 	for _, i := range t.treatments {
-		if a := &t.Attempts[i]; a.ConeLive > 0 {
+		if a := &t.Attempts[i]; a.DownstreamLive > 0 {
 			return false
 		}
 	}

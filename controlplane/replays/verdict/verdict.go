@@ -14,9 +14,9 @@
 // worthless.
 //
 //   - [Invalid]: the input contradicts itself; the recording or the engine is at fault ([Input.Integrity], a difference outside of the
-//     cone where a prefix was copied, a live call or a control that differs in a [Cassette]); no treatment finished, or none got
-//     to the edited step; nothing is known of what attempts did; or more than half of the calls in the cone have similar or stale results.
-//   - [DeterministicNoEffect], [DeterministicEffect]: it is proven, or no treatment made a live call in the cone. What
+//     steps downstream of the edit where a prefix was copied, a live call or a control that differs in a [Cassette]); no treatment
+//     finished, or none got to the edited step; nothing is known of what attempts did; or more than half of the downstream calls have similar or stale results.
+//   - [DeterministicNoEffect], [DeterministicEffect]: it is proven, or no treatment made a live downstream call. What
 //     differs then comes from the edit by construction. No controls are needed. If more than a tenth of the results are similar or
 //     stale ones, then what differs is [EffectLikely] only. If the recording proves that a call fails and ends there
 //     ([Input.Failure]), then the effect is on that call and the next request, and what comes after is unknown.
@@ -236,7 +236,7 @@ type DriftResult struct {
 	ratio *float64
 }
 
-// ExposureResult is how much of what came after the edit was called, and how much was made up. The shares are of calls in the cone of the
+// ExposureResult is how much of what came after the edit was called, and how much was made up. The shares are of downstream calls of the
 // attempts that count, the larger one of both roles; nil if there are no calls.
 type ExposureResult struct {
 	LiveShare  *float64 `json:"live_share"`

@@ -77,7 +77,7 @@ func attempt(random *rand.Rand, in *verdict.Input, made int, unedited, edited fl
 			}
 			outcome := float64(ended(random, chance))
 			in.Attempts = append(in.Attempts, verdict.Attempt{
-				Run: verdict.Run{Outcome: &outcome}, Role: role, Index: index, EnteredCone: true, ConeCalls: 1, ConeLive: 1,
+				Run: verdict.Run{Outcome: &outcome}, Role: role, Index: index, ReachedEdit: true, DownstreamCalls: 1, DownstreamLive: 1,
 			})
 		}
 	}

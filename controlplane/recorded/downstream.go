@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Cone returns for each step whether it can depend on a change of the steps from: those steps themselves, all later steps
+// Downstream returns for each step whether it can depend on a change of the steps from: those steps themselves, all later steps
 // of their loops, steps whose input has their output, what is below such a step, and steps that link to them; of each of these
 // the same; and the frames around. A difference at another step cannot come from the change.
-func (r *Recording) Cone(from []int) []bool {
-	c := cone{Recording: r, in: make([]bool, len(r.Steps)), around: make([]bool, len(r.Steps)), begins: map[string][]int{}, whole: map[string]bool{}}
+func (r *Recording) Downstream(from []int) []bool {
+	c := downstream{Recording: r, in: make([]bool, len(r.Steps)), around: make([]bool, len(r.Steps)), begins: map[string][]int{}, whole: map[string]bool{}}
 	c.children, c.linked, c.asked = make([][]int, len(r.Steps)), make([][]int, len(r.Steps)), make([][]int, len(r.Steps))
 	for i := range r.Steps {
 		s := &r.Steps[i]
@@ -43,8 +43,8 @@ func (r *Recording) Cone(from []int) []bool {
 	return c.in
 }
 
-// cone collects the steps that can depend on a change.
-type cone struct {
+// downstream collects the steps that can depend on a change.
+type downstream struct {
 	*Recording
 	in, around              []bool
 	children, linked, asked [][]int
@@ -54,7 +54,7 @@ type cone struct {
 	whole  map[string]bool
 }
 
-// outputText is a text that a step of the cone returned.
+// outputText is a text that a downstream step returned.
 type outputText struct {
 	text string
 	step int
@@ -69,7 +69,7 @@ const (
 )
 
 // add adds a step and what follows from it without a look at texts.
-func (c *cone) add(i int) {
+func (c *downstream) add(i int) {
 	work := []int{i}
 	for len(work) > 0 {
 		i := work[len(work)-1]
@@ -87,7 +87,7 @@ func (c *cone) add(i int) {
 }
 
 // laterCalls returns the next model call of the loop after a step, which those after it follow.
-func (c *cone) laterCalls(i int) []int {
+func (c *downstream) laterCalls(i int) []int {
 	s := &c.Steps[i]
 	if s.Loop < 0 {
 		return nil
@@ -106,7 +106,7 @@ func (c *cone) laterCalls(i int) []int {
 
 // addAround adds the frames around a step. What they return depends on it, but not what else is below them. It returns steps that
 // follow from tool calls among them.
-func (c *cone) addAround(at int) (more []int) {
+func (c *downstream) addAround(at int) (more []int) {
 	for ; at >= 0 && !c.around[at] && !c.in[at]; at = c.Steps[at].Parent {
 		c.around[at] = true
 		c.returned(at)
@@ -119,7 +119,7 @@ func (c *cone) addAround(at int) (more []int) {
 }
 
 // returned notes what a step returned.
-func (c *cone) returned(i int) {
+func (c *downstream) returned(i int) {
 	for _, text := range c.OutputsOf(i) {
 		text = strings.TrimSpace(text)
 		switch {
@@ -212,15 +212,15 @@ func Strings(text string) []string {
 	return out
 }
 
-// hasOutput reports whether an input of a step has an output of the cone.
-func (c *cone) hasOutput(i int) bool {
+// hasOutput reports whether an input of a step has an output of a downstream step.
+func (c *downstream) hasOutput(i int) bool {
 	if len(c.texts) == 0 && len(c.whole) == 0 {
 		return false
 	}
 	return slices.ContainsFunc(c.inputsOf(i), func(text string) bool { return c.textHasOutput(text, i) })
 }
 
-func (c *cone) textHasOutput(text string, step int) bool {
+func (c *downstream) textHasOutput(text string, step int) bool {
 	if trimmed := strings.TrimSpace(text); len(trimmed) < ShortestOutput {
 		return trimmed != "" && c.whole[trimmed]
 	}
