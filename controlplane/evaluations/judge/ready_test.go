@@ -82,7 +82,7 @@ func TestReadyFilesThatAreWrong(t *testing.T) {
 // TestDocument holds docs/judges.md to the judges that are ready, the statuses, and its examples.
 func TestDocument(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../../docs/judges.md")
+	raw, err := os.ReadFile("../../../docs/judges.md")
 	require.NoError(t, err)
 	text := string(raw)
 	list, err := ReadyJudges()
