@@ -116,7 +116,7 @@ func TestImportDatasets(t *testing.T) {
 	out, _, _ = run(`{"input": "Who?"}`+"\n", "-", "--dataset", "faq", "--format", "jsonl", "--dedupe")
 	assert.Equal(t, "faq: no new revision, 0 added, 0 updated, 0 removed, 1 unchanged, 0 rejected\n", out)
 
-	testdata := filepath.Join("..", "..", "internal", "datasetfile", "testdata")
+	testdata := filepath.Join("..", "..", "controlplane", "datasets", "datasetfile", "mapping", "testdata")
 	for _, name := range []string{"pyarrow.parquet", "openpyxl.xlsx", "openai_chat.jsonl", "langfuse.json", "phoenix.csv", "promptfoo.yaml"} {
 		out, errs, status := run("", filepath.Join(testdata, name), "--dataset", "formats "+name, "--on-error", "skip")
 		assert.Regexp(t, `: revision 1, [1-9]\d* added`, out, "%s: %s", name, errs)

@@ -44,7 +44,7 @@ created      Gro-e-prufen, version 1, from Größe prüfen!
 rejected     with sections version 1
   messages[0].content, line 3: ` + "`{{#vip}}`" + ` is no variable: the SDK of Langfuse for Python leaves it as text, that for JavaScript renders it; remove it
 `
-	file := filepath.Join("..", "..", "internal", "promptimport", "testdata", "langfuse-prompts.json")
+	file := filepath.Join("..", "..", "controlplane", "prompts", "importing", "testdata", "langfuse-prompts.json")
 	out, errs, status := run("", file, "--dry-run")
 	assert.Equal(t, prompts+rejected+"Nothing was saved. An import without --dry-run would report:\nlangfuse: 3 created, 1 with a new version, 0 unchanged, 2 rejected\n", out)
 	assert.Equal(t, "looptrace: rejected: 2\n", errs)
