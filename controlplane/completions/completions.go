@@ -215,7 +215,7 @@ func (c *Completing) rounds(ctx context.Context) error {
 	}
 	for {
 		err := c.round(ctx)
-		ctx = work.WithoutPreemption(ctx)                                          // the first round is paid
+		ctx = work.WithoutPreemption(ctx)                             // the first round is paid
 		if errors.Is(err, providers.ErrMaxCost) && c.out.Rounds > 0 { // what it was answered so far is paid
 			c.out.StopReason = MaxCost
 			return nil

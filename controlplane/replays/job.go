@@ -59,10 +59,10 @@ type try struct {
 	// edits and null are those of treatments and controls.
 	edits, null *edit.Checked
 	// downstream are the steps that the edits can have changed.
-	downstream    []bool
-	outcome *grader.Grader // nil for none
-	panel   JudgePanel     // nil for none
-	budget  *providers.Budget
+	downstream []bool
+	outcome    *grader.Grader // nil for none
+	panel      JudgePanel     // nil for none
+	budget     *providers.Budget
 	// judged is what the verdict followed from, nil before it.
 	judged *verdict.Input
 

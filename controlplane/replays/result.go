@@ -23,9 +23,9 @@ type Result struct {
 	// DurationMS is that of the run, nil if it is unknown.
 	DurationMS *float64 `json:"duration_ms"`
 	// DownstreamCalls counts downstream calls, DownstreamLive those of them that were made. ReachedEdit is whether there are any.
-	DownstreamCalls   int  `json:"cone_calls"`
-	DownstreamLive    int  `json:"cone_live"`
-	ReachedEdit bool `json:"entered_cone"`
+	DownstreamCalls int  `json:"cone_calls"`
+	DownstreamLive  int  `json:"cone_live"`
+	ReachedEdit     bool `json:"entered_cone"`
 	// OutsideDifferences counts steps that differ and that the edit cannot have changed.
 	OutsideDifferences int `json:"outside_differences"`
 	// Models and Fingerprints are those of answers that were made.

@@ -30,8 +30,8 @@ func Change(ctx context.Context, db postgres.DB, statement string, args ...pgx.N
 
 // place is what a job has while it is worked on.
 type place struct {
-	job     *int64
-	attempt *int
+	job       *int64
+	attempt   *int
 	preempted chan struct{}
 }
 

@@ -56,7 +56,7 @@ type engine struct {
 	structure timing.Effects
 	ends      map[string]bool
 	// from are the steps that change, and downstream what can depend on them.
-	from []int
+	from       []int
 	downstream []bool
 
 	steps []AttemptStep
