@@ -9,8 +9,8 @@ import (
 
 // ClusteredInterval is the mean of values that come in clusters, with an interval that counts it: [ShareInterval] for values of 0 and
 // 1, with the number of independent values that these are worth; for others from 0 to 1 [SkewedInterval] with C-1 degrees of freedom of
-// [WithEnds] with clusters of the average size, which for clusters of one value is [BoundedMeanInterval]; else Student's t with C-1 degrees of freedom of [ClusteredMean]'s
-// standard error. Flags are those of ClusteredMean.
+// [WithEnds] with clusters of the average size, which for clusters of one value is [BoundedMeanInterval]; else Student's t with C-1
+// degrees of freedom of [ClusteredMean]'s standard error. Flags are those of ClusteredMean.
 func ClusteredInterval(clusters [][]float64, alpha float64) Estimate {
 	var all []float64
 	filled, binary, unit := 0, true, true

@@ -9,7 +9,8 @@ WHERE id = @id AND ((job_id IS NOT NULL AND status IN ('queued', 'running')) OR 
 	AND NOT EXISTS (SELECT FROM river_job j WHERE j.id = job_id AND j.state NOT IN ('completed', 'cancelled', 'discarded'))
 
 -- name: begin evaluation
-UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') THEN status ELSE 'running' END, attempt = @attempt, started_at = coalesce(started_at, @now)
+UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') THEN status ELSE 'running' END, attempt = @attempt,
+	started_at = coalesce(started_at, @now)
 WHERE id = @id AND ((job_id IS NOT NULL AND status IN ('queued', 'running')) OR (status IN ('cancelled', 'succeeded') AND summary IS NULL))
 	AND coalesce(job_id = @job, true)
 
@@ -110,14 +111,16 @@ FROM (SELECT id FROM evaluations WHERE id = @id AND attempt = @attempt FOR UPDAT
 WHERE i.evaluation_id = owned.id AND i.number = r.number
 
 -- name: end evaluation
-UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') AND @status <> 'failed' THEN status ELSE @status END, primary_metric = coalesce(primary_metric, @primary), stop_reason = @stop_reason, error_code = @error_code, error_detail = @error_detail,
+UPDATE evaluations SET status = CASE WHEN status IN ('cancelled', 'succeeded') AND @status <> 'failed' THEN status ELSE @status END,
+	primary_metric = coalesce(primary_metric, @primary), stop_reason = @stop_reason, error_code = @error_code, error_detail = @error_detail,
 	accounting = @accounting, cost = @cost, summary = @summary,
 	votes_skipped = coalesce(@votes_skipped::bigint, votes_skipped), votes_done = coalesce(@votes_done::bigint, votes_done),
 	finished_at = CASE WHEN status IN ('cancelled', 'succeeded') THEN coalesce(finished_at, @now) ELSE @now END, attempt = NULL
 WHERE id = @id AND attempt = @attempt
 
 -- name: list waiting results
-SELECT o.number, o.repeat, i.ordinal, o.status, o.output, o.message, o.run_id, o.run_lookup, o.duration_ms, o.input_tokens, o.output_tokens, o.cache_read_tokens,
+SELECT o.number, o.repeat, i.ordinal, o.status, o.output, o.message, o.run_id, o.run_lookup, o.duration_ms, o.input_tokens, o.output_tokens,
+	o.cache_read_tokens,
 	o.cache_write_tokens, o.reasoning_tokens, o.cost_nanousd, o.scores
 FROM evaluation_outputs o JOIN evaluation_items i ON i.evaluation_id = o.evaluation_id AND i.number = o.number
 WHERE o.evaluation_id = @id AND o.run_lookup IN ('waiting', 'ungraded') AND (o.number, o.repeat) > (@number, @repeat)

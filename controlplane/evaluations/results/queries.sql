@@ -32,7 +32,8 @@ WHERE i.evaluation_id = @id AND i.number = ANY(@numbers) AND s ->> 'name' = @sco
 		WHERE e.id = @source AND p ->> 'name' = @score AND p #> '{judges,0,definition,scale}' = @scale::jsonb)
 
 -- name: read results
-SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nanousd, o.duration_ms, o.input_tokens, o.output_tokens, o.cache_read_tokens, o.model, o.fingerprint, o.run_lookup, o.run_failed, length(o.output) AS length
+SELECT o.number, o.side, o.repeat, o.status, o.error_code, o.scores, o.cost_nanousd, o.duration_ms, o.input_tokens, o.output_tokens,
+	o.cache_read_tokens, o.model, o.fingerprint, o.run_lookup, o.run_failed, length(o.output) AS length
 FROM evaluation_outputs o WHERE o.evaluation_id = @id AND o.number <= @last ORDER BY o.number, o.side, o.repeat
 
 -- name: read item statuses
